@@ -1,0 +1,18 @@
+/**
+ * Agents: the port to something that does work, and the connectors that implement it. A connector knows its agent and
+ * nothing of tasks, lanes or stores; it reports through `RunIo`, and the engine decides. Start with
+ * `agent-connector.ts`; `echo/` is the smallest connector.
+ */
+export type {
+  AgentConnector,
+  Health,
+  Permission,
+  RunEvent,
+  RunIo,
+  RunRef,
+  SessionKey,
+  SessionScope,
+  Turn,
+  TurnEnd,
+} from './agent-connector.ts';
+export { sessionKeyOf } from './session-key.ts';

@@ -1,0 +1,13 @@
+/**
+ * The domain: what a task is, what can happen to it and what it looks like afterwards. Pure: no clock, no randomness,
+ * no I/O, no imports from other modules. Start with `state.ts`, then `event.ts` and `task.ts`.
+ */
+export type { Event, EventKind, NewEvent, Seq } from './event.ts';
+export type { Artifact, Json, JsonObject, Message, Part, Role } from './message.ts';
+export { textOf } from './message.ts';
+export type { ErrorCode, ErrorDetails } from './sealane-error.ts';
+export { SealaneError } from './sealane-error.ts';
+export type { State } from './state.ts';
+export { canMove, isInterrupted, isTerminal, OPEN_STATES, STATES, TERMINAL_STATES, TRANSITIONS } from './state.ts';
+export type { TaskSnapshot } from './task.ts';
+export { fold } from './task.ts';

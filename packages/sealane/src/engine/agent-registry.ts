@@ -1,0 +1,73 @@
+import type { AgentConnector } from '#agents';
+import { SealaneError } from '#domain';
+
+/** How an agent is reached, run and shown. */
+export interface AgentEntry {
+  readonly name: string;
+  readonly connector: AgentConnector;
+  readonly isDefault: boolean;
+  /** Shown on the public card. */
+  readonly isPublic: boolean;
+  /** Runs at the same time on this instance. */
+  readonly concurrency: number;
+  /** Ends a turn's work, across attempts. */
+  readonly taskTimeoutMs: number;
+  /** What becomes of a run whose instance died, when it cannot be re-attached. */
+  readonly recovery: 'fail' | 'retry';
+  readonly maxAttempts: number;
+  /** `message`: every answer is a Message instead of a task. */
+  readonly reply: 'task' | 'message';
+  readonly title: string;
+  readonly description: string;
+  readonly skills: readonly AgentSkill[];
+}
+
+export interface AgentSkill {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly examples?: readonly string[];
+}
+
+/** The agents by name. They can be exchanged while runs go on: a run keeps the entry it started with. */
+export interface AgentRegistry {
+  list(): readonly AgentEntry[];
+  find(name: string): AgentEntry | undefined;
+  /** The agent of that name, or the default one; throws `agent-not-found`. */
+  require(name: string | undefined): AgentEntry;
+  replaceAll(entries: readonly AgentEntry[]): void;
+  onChange(listener: () => void): Disposable;
+}
+
+export const createAgentRegistry = (initial: readonly AgentEntry[]): AgentRegistry => {
+  let byName = new Map(initial.map((entry) => [entry.name, entry]));
+  const listeners = new Set<() => void>();
+  const names = () => [...byName.keys()].join(', ') || 'none';
+  return {
+    list: () => [...byName.values()],
+    find: (name) => byName.get(name),
+    require: (name) => {
+      if (name !== undefined) {
+        const entry = byName.get(name);
+        if (entry) return entry;
+        throw new SealaneError('agent-not-found', `There is no agent "${name}". Known agents: ${names()}.`, { facts: { agent: name } });
+      }
+      const entries = [...byName.values()];
+      const entry = entries.find((candidate) => candidate.isDefault) ?? (entries.length === 1 ? entries[0] : undefined);
+      if (entry) return entry;
+      throw new SealaneError(
+        'agent-not-found',
+        `No agent is marked as default: name one in metadata.executor or call /agents/<name>. Known agents: ${names()}.`,
+      );
+    },
+    replaceAll: (entries) => {
+      byName = new Map(entries.map((entry) => [entry.name, entry]));
+      for (const listener of listeners) listener();
+    },
+    onChange: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+  };
+};

@@ -1,0 +1,17 @@
+/**
+ * The engine: takes messages in, runs them one at a time per lane, and tells everybody who asked. It knows the two
+ * ports (store and agents) and no implementation of either. Start with `task-service.ts` (what it offers), then
+ * `engine.ts` (how the parts hang together) and `runner.ts` (the life of one run).
+ */
+export type {
+  Caller,
+  FrameCache,
+  ListRequest,
+  SendOutcome,
+  SendRequest,
+  StreamItem,
+  TaskIdentity,
+  TaskService,
+} from './task-service.ts';
+export type { AgentEntry, AgentRegistry, AgentSkill } from './agent-registry.ts';
+export { createAgentRegistry } from './agent-registry.ts';

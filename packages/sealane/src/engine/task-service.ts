@@ -1,0 +1,82 @@
+import type { Permission } from '#agents';
+import type { Event, JsonObject, Message, Seq, State } from '#domain';
+import type { Page, StoredTask } from '#store';
+
+/** Who calls, as `identity` found out. */
+export interface Caller {
+  /** The user that tasks belong to. */
+  readonly owner: string;
+  readonly keyId: string;
+  readonly admin: boolean;
+  /** Agents it may use; null is all. */
+  readonly agents: readonly string[] | null;
+  readonly permission: Permission;
+  readonly tenant: string;
+  /** Only tasks of this agent are in reach: the call came in on `/agents/<name>`. */
+  readonly agent?: string;
+}
+
+export interface SendRequest {
+  readonly message: Message;
+  /** The agent to talk to; absent is the default agent. Ignored by follow-ups, which keep their task's agent. */
+  readonly agent?: string;
+  readonly metadata?: JsonObject;
+  readonly dialect: string;
+  readonly idempotencyKey?: string;
+  /** Hash of what the caller sent, to tell a repeat from a reuse of the key. */
+  readonly bodyHash?: string;
+  readonly traceparent?: string;
+  readonly ancestors?: readonly string[];
+}
+
+/** A task that exists because of a call, or the direct answer to it. */
+export type SendOutcome = { readonly kind: 'task'; readonly task: StoredTask } | { readonly kind: 'message'; readonly message: Message };
+
+export interface ListRequest {
+  readonly contextId?: string;
+  readonly states?: readonly State[];
+  readonly since?: string;
+  readonly limit: number;
+  readonly after?: string;
+  readonly withArtifacts: boolean;
+}
+
+/** One thing a stream tells its reader. A direct reply is the only item of its stream. */
+export type StreamItem =
+  | { readonly kind: 'task'; readonly seq: Seq; readonly task: StoredTask }
+  | { readonly kind: 'event'; readonly seq: Seq; readonly event: Event; readonly task: TaskIdentity; readonly frames: FrameCache }
+  | { readonly kind: 'message'; readonly message: Message };
+
+/** What an event needs to be shown alone. */
+export interface TaskIdentity {
+  readonly id: string;
+  readonly contextId: string;
+}
+
+/** An event's encodings by dialect, made once and shared by all its readers. */
+export type FrameCache = Map<string, string>;
+
+/**
+ * What the service does for a caller: the operations of A2A, free of any wire format. Refusals are `SealaneError`s
+ * and leave no trace. Streams are readers of the committed log: leaving one (by `signal`, or by ending the iteration)
+ * never stops a task.
+ */
+export interface TaskService {
+  /** Waits until the turn ended or asks something, at most the wait timeout; not at all with `wait: false`. */
+  send(caller: Caller, request: SendRequest, options: { readonly wait: boolean; readonly waitMs?: number; readonly signal: AbortSignal }): Promise<SendOutcome>;
+  /**
+   * The task first, then its events; ends when the turn ended or asks for input. Refusals are thrown by the returned
+   * promise, before there is a stream. With `lastEventId` (a repeated send under its idempotency key) it resumes.
+   */
+  stream(caller: Caller, request: SendRequest, options: { readonly lastEventId?: Seq; readonly signal: AbortSignal }): Promise<AsyncIterable<StreamItem>>;
+  get(caller: Caller, id: string): Promise<StoredTask>;
+  list(caller: Caller, request: ListRequest): Promise<Page>;
+  /** Resolves when the task has ended (or its cancel is under way and the grace period is over). */
+  cancel(caller: Caller, id: string): Promise<StoredTask>;
+  /** The task, then its events until it ends; with `lastEventId` only the events after it, also of an ended task. */
+  subscribe(caller: Caller, id: string, options: { readonly lastEventId?: Seq; readonly signal: AbortSignal }): Promise<AsyncIterable<StreamItem>>;
+  /** Committed events after `after`, for `tasks/events` and exports. */
+  events(caller: Caller, id: string, after: Seq, limit: number): Promise<readonly Event[]>;
+  /** Deletes a task that has ended. */
+  remove(caller: Caller, id: string): Promise<void>;
+}

@@ -1,0 +1,120 @@
+import type { JsonObject } from '#domain';
+
+import type { AgentName, InstanceId, Instant, TaskId, TaskStore } from './task-store.ts';
+
+/** A lane as the operator sees it. */
+export interface LaneView {
+  readonly key: string;
+  readonly agent: AgentName;
+  readonly owner: string;
+  readonly waiting: number;
+  readonly running: TaskId | null;
+  readonly paused: boolean;
+  /** When its head turn was queued. */
+  readonly since: Instant | null;
+}
+
+export interface LaneStore {
+  /** Lanes with something in them, or paused; by key. */
+  list(query: { readonly agent?: AgentName; readonly owner?: string; readonly limit: number; readonly after?: string }): Promise<readonly LaneView[]>;
+  /** A paused lane starts nothing; what runs goes on. False: no such lane. Recorded in the audit in the same step. */
+  pause(lane: string, paused: boolean, by: string, at: Instant): Promise<boolean>;
+  /** The same for every lane of an agent, now and later. */
+  pauseAgent(agent: AgentName, paused: boolean, by: string, at: Instant): Promise<void>;
+  pausedAgents(): Promise<readonly AgentName[]>;
+}
+
+/** An API key; the secret itself is never stored. */
+export interface KeyRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly hash: string;
+  readonly admin: boolean;
+  /** Which agents it may use; null is all. */
+  readonly agents: readonly AgentName[] | null;
+  readonly permission: string;
+  /** Requests a minute; null is the service's default. */
+  readonly ratePerMinute: number | null;
+  readonly createdAt: Instant;
+  readonly expiresAt: Instant | null;
+  readonly revokedAt: Instant | null;
+}
+
+export interface KeyStore {
+  add(key: KeyRecord): Promise<'added' | 'name-taken'>;
+  findByHash(hash: string): Promise<KeyRecord | undefined>;
+  list(): Promise<readonly KeyRecord[]>;
+  /** False: no such key, or already revoked. */
+  revoke(idOrName: string, at: Instant): Promise<boolean>;
+}
+
+/** Who did what: admin actions, key use, refusals, lane pauses. */
+export interface AuditEvent {
+  readonly at: Instant;
+  readonly kind: string;
+  readonly actor: string;
+  readonly subject: string;
+  readonly facts: JsonObject;
+}
+
+export interface AuditLog {
+  record(event: AuditEvent): Promise<void>;
+  /** Newest first. */
+  list(query: { readonly subject?: string; readonly kind?: string; readonly limit: number }): Promise<readonly AuditEvent[]>;
+}
+
+/** A webhook of a task. */
+export interface PushConfigRecord {
+  readonly taskId: TaskId;
+  readonly id: string;
+  /** JSON of the configuration, as the caller gave it. */
+  readonly config: JsonObject;
+}
+
+export interface PushConfigStore {
+  save(record: PushConfigRecord): Promise<'saved' | 'no-task'>;
+  list(taskId: TaskId): Promise<readonly PushConfigRecord[]>;
+  remove(taskId: TaskId, id: string): Promise<boolean>;
+}
+
+export interface StoreCounts {
+  /** Turns waiting in lanes and turns held by a run, of all instances. */
+  readonly waiting: number;
+  readonly running: number;
+  readonly oldestWaitingSince: Instant | null;
+}
+
+/** What the janitor and the operator need. */
+export interface Upkeep {
+  /** Tasks that have waited in a lane, or for their caller, since before these times. */
+  overdue(limits: { readonly queuedBefore: Instant; readonly interruptedBefore: Instant; readonly limit: number }): Promise<
+    readonly { readonly id: TaskId; readonly why: 'queued' | 'interrupted' }[]
+  >;
+  /** Deletes at most `limit` tasks that ended before `endedBefore`; answers how many. */
+  expire(endedBefore: Instant, limit: number): Promise<number>;
+  /** Deletes the ended tasks of an owner or a context, at most `limit`; answers how many. */
+  purge(what: { readonly owner?: string; readonly contextId?: string; readonly limit: number }): Promise<number>;
+  counts(): Promise<StoreCounts>;
+  /** Writes a consistent copy into a new file while the service runs. Only stores that are one file have it. */
+  backup?(file: string): Promise<void>;
+  /** Answers quickly whether the store can be written: `ok`, or what is wrong. */
+  check(): Promise<'ok' | string>;
+}
+
+/** Everything the service keeps, behind one connection. `tasks` is the port that a custom store must implement. */
+export interface Storage extends AsyncDisposable {
+  /** For people: `SQLite, /home/me/.sealane/tasks.db`. */
+  readonly description: string;
+  readonly tasks: TaskStore;
+  readonly lanes: LaneStore;
+  readonly keys: KeyStore;
+  readonly audit: AuditLog;
+  readonly pushConfigs: PushConfigStore;
+  readonly upkeep: Upkeep;
+  /** How long commits took, in milliseconds, for the metrics. */
+  onCommit(listener: (durationMs: number) => void): Disposable;
+  close(): Promise<void>;
+}
+
+export type { InstanceId };

@@ -1,0 +1,276 @@
+import type { Event, JsonObject, Message, NewEvent, Seq, State, TaskSnapshot } from '#domain';
+
+/** An ordinary outcome is a value; only what nobody expects is thrown. */
+export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: Refusal };
+
+/**
+ * - `absent`: no such task in this scope (it may exist in another)
+ * - `lost`: the run's lease is gone; nothing was written
+ * - `terminal`: the task has ended; nothing was written
+ * - `full`: the lane holds as many waiting turns as it may
+ * - `owner-full`: the owner has as many waiting turns as it may
+ * - `busy`: a turn of this task is already waiting or running
+ * - `conflict`: the idempotency key was used with another body, or the id is taken
+ * - `loop`: the turn would wait for a run that waits for it
+ */
+export type Refusal = 'absent' | 'lost' | 'terminal' | 'full' | 'owner-full' | 'busy' | 'conflict' | 'loop';
+
+export type TaskId = string;
+export type InstanceId = string;
+export type AgentName = string;
+/** Epoch milliseconds. */
+export type Instant = number;
+
+/** Whose tasks a call may touch. There is no call without a scope; `all` is for the operator and the engine itself. */
+export type Scope = { readonly owner: string; readonly tenant: string; readonly agent?: AgentName } | 'all';
+
+/**
+ * A task as it is stored. The parts that clients wrote stay JSON text, so that the common answer is spliced together
+ * and never parsed.
+ */
+export interface StoredTask {
+  readonly id: TaskId;
+  readonly contextId: string;
+  readonly owner: string;
+  readonly tenant: string;
+  readonly agent: AgentName;
+  /** The protocol version that the task was made in: `1.0`, `0.3`, `0.1`. */
+  readonly dialect: string;
+  /** The session key of its lane. */
+  readonly lane: string;
+  /** The answer is a Message: kept for the audit, not listed. */
+  readonly direct: boolean;
+  readonly state: State;
+  /** JSON of a Message, or null. */
+  readonly statusMessage: string | null;
+  readonly statusAt: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** JSON arrays and a JSON object. */
+  readonly artifacts: string;
+  readonly history: string;
+  readonly metadata: string;
+  /** Only while a turn of it waits: turns ahead in its lane, and since when. */
+  readonly queuePosition?: number;
+  readonly queuedAt?: Instant;
+  /** The number of the last event folded into this. */
+  readonly seq: Seq;
+}
+
+/** Names a run to the store: only the holder of the current epoch may write. Opaque to everybody else. */
+export interface RunToken {
+  readonly taskId: TaskId;
+  /** The store's own short keys of task and lane. */
+  readonly task: number;
+  readonly lane: number;
+  readonly epoch: number;
+}
+
+/** A run that this instance holds. */
+export interface Run {
+  readonly token: RunToken;
+  readonly contextId: string;
+  readonly owner: string;
+  readonly tenant: string;
+  readonly agent: AgentName;
+  /** The session key. */
+  readonly session: string;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly message: Message;
+  readonly metadata: JsonObject;
+  readonly call: CallFacts;
+  /** What an earlier attempt remembered. */
+  readonly ref: JsonObject | undefined;
+  /** When the turn's first attempt started: the task timeout runs across attempts. */
+  readonly startedAt: Instant;
+  readonly cancelRequested: boolean;
+  /** The task has already ended (forced, or finished without a release): only the run itself may still live. */
+  readonly ended: boolean;
+  /** The number of the last event when the run was claimed; the runner follows the log from here. */
+  readonly seq: Seq;
+}
+
+/** Facts about the call that started a turn, needed again when it runs, perhaps elsewhere and later. */
+export interface CallFacts {
+  readonly traceparent?: string;
+  /** The runs that led to this call. */
+  readonly ancestors?: readonly string[];
+  readonly permission?: string;
+}
+
+/** A free slot of the admitting instance: the turn starts in the admitting transaction if its lane is idle. */
+export interface Slot {
+  readonly instance: InstanceId;
+}
+
+export interface Admission {
+  readonly id: TaskId;
+  readonly contextId: string;
+  readonly owner: string;
+  readonly tenant: string;
+  readonly agent: AgentName;
+  readonly dialect: string;
+  readonly session: string;
+  readonly direct: boolean;
+  readonly message: Message;
+  readonly metadata: JsonObject;
+  readonly call: CallFacts;
+  readonly at: Instant;
+  readonly slot?: Slot;
+  readonly limits: QueueLimits;
+  readonly idempotency?: { readonly key: string; readonly bodyHash: string };
+}
+
+export interface QueueLimits {
+  /** Waiting turns per lane. */
+  readonly laneWaiting: number;
+  /** Waiting turns per owner; 0 is no limit. */
+  readonly ownerWaiting: number;
+}
+
+export interface FollowUp {
+  readonly scope: Scope;
+  readonly id: TaskId;
+  readonly message: Message;
+  readonly call: CallFacts;
+  readonly at: Instant;
+  readonly slot?: Slot;
+  readonly limits: QueueLimits;
+  /** The connector takes messages for a live run that did not ask. */
+  readonly steerable: boolean;
+}
+
+export interface Admitted {
+  readonly task: StoredTask;
+  /** The events of this step, in order; empty when `again`. */
+  readonly events: readonly Event[];
+  /** Set when the turn started in this transaction: the caller holds the run now. */
+  readonly run?: Run;
+  /** The message was known already (same idempotency key, or same messageId in this task): nothing was written. */
+  readonly again: boolean;
+}
+
+export interface Appended {
+  /** The committed events, numbered. */
+  readonly events: readonly Event[];
+}
+
+export interface Finished {
+  readonly task: StoredTask;
+  readonly events: readonly Event[];
+}
+
+export interface CancelRequest {
+  readonly task: StoredTask;
+  readonly events: readonly Event[];
+  /** `ended`: nothing ran, the task is canceled. `asked`: its runner has been told. */
+  readonly outcome: 'ended' | 'asked';
+}
+
+export interface ListQuery {
+  readonly contextId?: string;
+  readonly states?: readonly State[];
+  readonly agent?: AgentName;
+  readonly owner?: string;
+  /** Only tasks whose status is of this time or later (ISO). */
+  readonly since?: string;
+  readonly limit: number;
+  /** What the previous page returned as `next`. */
+  readonly after?: string;
+  /** `updated`: newest status first. `inserted`: oldest task first. */
+  readonly order: 'updated' | 'inserted';
+  readonly withArtifacts: boolean;
+}
+
+export interface Page {
+  readonly tasks: readonly StoredTask[];
+  /** Absent on the last page. */
+  readonly next?: string;
+  /** All matches; exact up to `COUNT_LIMIT`, and `COUNT_LIMIT + 1` means "more". */
+  readonly total: number;
+}
+
+/** How far `Page.total` counts. */
+export const COUNT_LIMIT = 10_000;
+
+export interface PutTask {
+  readonly id: TaskId;
+  readonly contextId: string;
+  readonly owner: string;
+  readonly tenant: string;
+  readonly agent: AgentName;
+  readonly snapshot: TaskSnapshot;
+  readonly at: Instant;
+  /** `create`: only when absent. `replace`: only when present. `upsert`: either. */
+  readonly mode: 'create' | 'replace' | 'upsert';
+}
+
+/**
+ * The port to the store. Every call is one atomic step and answers after its durable commit. The promises that every
+ * implementation keeps (the contract suite in `sealane/testing` has a test for each):
+ *
+ * - events of a task are numbered 1, 2, 3, … by the store, without gap, whoever writes them;
+ * - a lane has at most one held run; its turns start in the order in which they were admitted;
+ * - a run writes only under its own epoch: after `reap` gave it a new one, every call of the old holder answers `lost`
+ *   and writes nothing;
+ * - the first terminal event of a task is its last;
+ * - a task and its number come from one snapshot, so a reader that goes on from there misses nothing and sees nothing
+ *   twice;
+ * - nothing of one scope is visible in another: a foreign task is `absent`.
+ */
+export interface TaskStore {
+  /** True when one process owns the store, so that leases end with the process and not with time. */
+  readonly exclusive: boolean;
+
+  /** Creates the task, its first event, its turn and its idempotency record. Starts it only with a slot. */
+  admit(admission: Admission): Promise<Result<Admitted>>;
+  /** The next turn of an interrupted task, or a message for the inbox of its live run. */
+  follow(followUp: FollowUp): Promise<Result<Admitted>>;
+  /** Takes waiting turns whose lanes are idle, at most `free[agent]` of each agent; counts the attempt. */
+  claim(claim: {
+    readonly instance: InstanceId;
+    readonly free: Readonly<Record<AgentName, number>>;
+    readonly at: Instant;
+    /** Held runs per owner; 0 is no limit. */
+    readonly ownerRunning: number;
+  }): Promise<readonly ClaimedRun[]>;
+  append(run: RunToken, events: readonly NewEvent[], at: Instant): Promise<Result<Appended>>;
+  /** What the connector needs to find the run again; durable when it resolves. */
+  remember(run: RunToken, ref: JsonObject): Promise<Result<null>>;
+  /** Ends the turn: appends, folds the snapshot. With `release` the lane goes on in the same step. */
+  finish(run: RunToken, events: readonly NewEvent[], at: Instant, release: boolean): Promise<Result<Finished>>;
+  /** The run is dead: frees the lane, or with `retryAt` puts the turn back at its head. */
+  release(run: RunToken, at: Instant, retryAt?: Instant): Promise<Result<null>>;
+  /** Queued or interrupted: canceled now. Running: an intent that its runner reads. Again: the same answer. */
+  requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Promise<Result<CancelRequest>>;
+  /** Ends a task from outside its run, if its state is one of `from`; a held run stays held. For deadlines. */
+  force(id: TaskId, from: readonly State[], event: NewEvent, at: Instant): Promise<Result<Finished>>;
+
+  /** Takes out or prolongs the instance's lease; `lost` when it has expired: it is never revived. */
+  renew(instance: InstanceId, leaseMs: number): Promise<Result<null>>;
+  /** Ends the lease: what it still holds can be reaped at once. */
+  leave(instance: InstanceId): Promise<void>;
+  /** Runs whose instance has lost its lease, now held by `instance` under a new epoch. */
+  reap(instance: InstanceId, at: Instant): Promise<readonly ClaimedRun[]>;
+  /** Of the runs that `instance` holds, those with a cancel intent, or whose task has ended. Behind a lost wake. */
+  interventions(instance: InstanceId): Promise<readonly TaskId[]>;
+
+  find(scope: Scope, id: TaskId): Promise<StoredTask | undefined>;
+  read(scope: Scope, id: TaskId, after: Seq, limit: number): Promise<readonly Event[]>;
+  list(scope: Scope, query: ListQuery): Promise<Page>;
+
+  /** Writes a whole task as one event, for the views; a task with a waiting or running turn is `busy`. */
+  put(put: PutTask): Promise<Result<StoredTask>>;
+  /** Deletes a task that has ended, with its events. `busy` while it is open and has a turn. */
+  remove(scope: Scope, id: TaskId): Promise<Result<null>>;
+
+  /** Called after commits, here or elsewhere, with the tasks that have new events; no ids: some lane may be ready. A hint; may be lost. */
+  onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
+}
+
+/** A claimed or reaped run, with the events its claim wrote. */
+export interface ClaimedRun {
+  readonly run: Run;
+  readonly events: readonly Event[];
+}
