@@ -1,0 +1,122 @@
+import { openConnection, type Connection } from './client.ts';
+import { createSamples, percentile } from './statistics.ts';
+
+/** What a load run sends, and how it tells a right answer from a wrong one. */
+export interface Workload {
+  request(n: number): string;
+  /** Says what is wrong with the answer to request `n`; `undefined` when nothing is. */
+  fault(n: number, body: Buffer): string | undefined;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly errors: number;
+  readonly firstError: string | undefined;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export interface LoadOptions {
+  readonly port: number;
+  readonly connections: number;
+  readonly durationMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A server that has not answered for this long has lost a request. */
+const ANSWER_TIMEOUT_MS = 15_000;
+
+/** Numbers are never used twice, so no two messages of a bench are the same. */
+let nextNumber = 1;
+
+/**
+ * Keeps `connections` requests in flight for a while: each connection sends its next request when its last is
+ * answered. Ends when the last answer is in.
+ */
+export const runLoad = async (workload: Workload, options: LoadOptions): Promise<LoadResult> => {
+  using stack = new DisposableStack();
+  const connections = await Promise.all(
+    Array.from({ length: options.connections }, () => openConnection(options.port)),
+  );
+  for (const connection of connections) stack.use(connection);
+
+  const latencies = createSamples();
+  let errors = 0;
+  let firstError: string | undefined;
+  const count = (error: string | undefined): void => {
+    if (error === undefined) return;
+    errors++;
+    firstError ??= error;
+  };
+
+  const started = performance.now();
+  const deadline = started + options.durationMs;
+  const loops = connections.map((connection) =>
+    keepBusy(connection, workload, deadline, (latencyMs, error) => {
+      latencies.add(latencyMs);
+      count(error);
+    }).catch((error: Error) => count(error.message)),
+  );
+  await within(Promise.all(loops), options.durationMs + ANSWER_TIMEOUT_MS, options.signal);
+  const elapsedMs = performance.now() - started;
+
+  const sorted = latencies.sorted();
+  return {
+    requests: sorted.length,
+    errors,
+    firstError,
+    perSecond: ((sorted.length - errors) / elapsedMs) * 1000,
+    p50Ms: percentile(sorted, 0.5),
+    p99Ms: percentile(sorted, 0.99),
+  };
+};
+
+/** One connection's loop. It runs on callbacks: a promise per request would cost more than the request. */
+const keepBusy = (
+  connection: Connection,
+  workload: Workload,
+  deadline: number,
+  answered: (latencyMs: number, error: string | undefined) => void,
+): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let n = 0;
+  let sentAt = 0;
+  let body: Buffer | undefined;
+  const next = (): void => {
+    n = nextNumber++;
+    body = undefined;
+    sentAt = performance.now();
+    connection.send(workload.request(n), exchange);
+  };
+  const exchange = {
+    // Nearly every answer arrives in one piece, and is then checked where it lies.
+    body: (chunk: Buffer, last: boolean) => {
+      if (body) body = Buffer.concat([body, chunk]);
+      else body = last ? chunk : Buffer.from(chunk);
+    },
+    end: (status: number) => {
+      const now = performance.now();
+      const error = status === 200 ? workload.fault(n, body ?? Buffer.alloc(0)) : `HTTP ${status}: ${body?.toString()}`;
+      answered(now - sentAt, error);
+      if (now < deadline) next();
+      else resolve();
+    },
+    fail: reject,
+  };
+  next();
+  return promise;
+};
+
+/** Rejects when the work takes longer than it may, or the bench is stopped. */
+export const within = async <T>(work: Promise<T>, limitMs: number, signal: AbortSignal): Promise<T> => {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  const { promise, reject } = Promise.withResolvers<never>();
+  const give = (): void => reject(signal.aborted ? signal.reason : new Error(`no answer within ${limitMs} ms`));
+  limit.addEventListener('abort', give, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    limit.removeEventListener('abort', give);
+  }
+};

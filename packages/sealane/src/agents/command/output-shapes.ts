@@ -1,0 +1,94 @@
+import { z } from 'zod';
+
+import type { Artifact, JsonObject, Message, Part } from '#domain';
+import { SealaneError } from '#domain';
+
+import type { RunIo, TurnEnd } from '../agent-connector.ts';
+
+/** What programs may print as JSON. Members that we do not know are left out, so that programs can be ahead of us. */
+const metadata: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+
+const part: z.ZodType<Part> = z
+  .object({
+    text: z.string().exactOptional(),
+    raw: z.string().exactOptional(),
+    url: z.string().exactOptional(),
+    data: z.json().exactOptional(),
+    mediaType: z.string().exactOptional(),
+    filename: z.string().exactOptional(),
+    metadata: metadata.exactOptional(),
+  })
+  .refine(
+    (one) => [one.text, one.raw, one.url, one.data].filter((content) => content !== undefined).length === 1,
+    'a part has exactly one of text, raw, url and data',
+  );
+
+const parts = z.array(part).min(1);
+
+const artifact = z.object({
+  artifactId: z.string().min(1).exactOptional(),
+  parts,
+  name: z.string().exactOptional(),
+  description: z.string().exactOptional(),
+  metadata: metadata.exactOptional(),
+});
+export type PrintedArtifact = z.output<typeof artifact>;
+
+const message = z.union([z.string(), z.object({ parts, metadata: metadata.exactOptional() })]);
+export type PrintedMessage = z.output<typeof message>;
+
+const endState = z.enum(['completed', 'failed', 'input-required', 'auth-required', 'rejected']);
+
+const ending = {
+  message: message.exactOptional(),
+  metadata: metadata.exactOptional(),
+  /** Only with `failed`: another attempt could succeed. */
+  retryable: z.boolean().exactOptional(),
+};
+
+/** The whole output of a program with `output: json`. */
+export const jsonAnswer = z.object({
+  text: z.string().exactOptional(),
+  parts: parts.exactOptional(),
+  artifacts: z.array(artifact).exactOptional(),
+  state: endState.default('completed'),
+  ...ending,
+});
+
+/** One line of a program with `output: jsonl`. */
+export const jsonLine = z.union([
+  z.object({ text: z.string() }),
+  z.object({ status: message, metadata: metadata.exactOptional() }),
+  z.object({ artifact, append: z.boolean().exactOptional(), lastChunk: z.boolean().exactOptional() }),
+  z.object({ ask: message, state: z.enum(['input-required', 'auth-required']).default('input-required') }),
+  z.object({ end: endState, ...ending }),
+]);
+
+export const messageOf = (printed: PrintedMessage, io: Pick<RunIo, 'say'>): Message =>
+  typeof printed === 'string' ? io.say(printed) : { ...io.say(''), ...printed };
+
+export const artifactOf = (printed: PrintedArtifact, fallbackId: string): Artifact => ({
+  ...printed,
+  artifactId: printed.artifactId ?? fallbackId,
+});
+
+export const endOf = (
+  state: z.output<typeof endState>,
+  said: { readonly message?: PrintedMessage; readonly metadata?: JsonObject; readonly retryable?: boolean },
+  io: Pick<RunIo, 'say'>,
+): TurnEnd => ({
+  state,
+  ...(said.message !== undefined && { message: messageOf(said.message, io) }),
+  ...(said.metadata && { metadata: said.metadata }),
+  ...(state === 'failed' && { reason: 'agent', retryable: said.retryable === true }),
+});
+
+/** How much of an output that cannot be understood is shown. */
+const SHOWN = 200;
+
+export const badOutput = (why: string, printed: string): SealaneError =>
+  new SealaneError(
+    'invalid-agent-response',
+    `${why} It printed: ${printed.length > SHOWN ? `${printed.slice(0, SHOWN)}…` : printed}`,
+    { facts: { reason: 'bad-output' } },
+  );

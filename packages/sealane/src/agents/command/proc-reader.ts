@@ -1,0 +1,142 @@
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
+
+import type { ProcessReader, ProcessRow, ProcessTable } from './process-table.ts';
+
+/** How many `stat` files are read before other work gets its turn: about a millisecond's worth. */
+const SLICE = 64;
+/** How many links are read at a time; a process may hold a hundred thousand. */
+const LINKS_AT_ONCE = 32;
+/** The unit of start times. The kernel shows them in hundredths of a second whatever its own tick is. */
+const TICKS_PER_SECOND = 100;
+/** A kernel thread, in the `flags` field. */
+const KERNEL_THREAD = 0x0020_0000;
+
+/**
+ * Reads processes from Linux's /proc. `stat` is read synchronously, in slices: it never waits for the process it
+ * describes, and the thread pool would make it ten times dearer. Environments and descriptors are read on demand and
+ * in the pool, since a process that is stuck in the kernel can hold up whoever reads its memory.
+ */
+export const createProcReader = (): ProcessReader => ({
+  read: readTable,
+  bootId: async () => (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim(),
+  now: async () => Math.floor(Number.parseFloat(await readFile('/proc/uptime', 'latin1')) * TICKS_PER_SECOND),
+  startTimeOf: (pid) => statOf(pid)?.startTime,
+});
+
+const readTable = async (): Promise<ProcessTable> => {
+  const rows = new Map<number, ProcessRow>();
+  let isBlurred = false;
+  let read = 0;
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    read += 1;
+    if (read % SLICE === 0) await setImmediate();
+    const stat = statOf(pid);
+    if (stat === undefined) isBlurred = true;
+    else if (stat.isAlive) rows.set(pid, rowOf(stat, () => (isBlurred = true)));
+  }
+  return {
+    rows,
+    get isBlurred() {
+      return isBlurred;
+    },
+  };
+};
+
+interface Stat {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  readonly startTime: number;
+  readonly isAlive: boolean;
+  readonly isKernel: boolean;
+}
+
+const buffer = Buffer.allocUnsafe(1024);
+
+/** `undefined`: no such process, or none that we may look at. */
+const statOf = (pid: number): Stat | undefined => {
+  let text: string;
+  try {
+    const file = openSync(`/proc/${pid}/stat`, 'r');
+    try {
+      text = buffer.latin1Slice(0, readSync(file, buffer));
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    if (isGone(error) || isForeign(error)) return undefined;
+    throw error;
+  }
+  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number): number => Number(fields[number - 3]);
+  const state = fields[0];
+  return {
+    pid,
+    parent: field(4),
+    group: field(5),
+    session: field(6),
+    isKernel: (field(9) & KERNEL_THREAD) !== 0,
+    // A zombie with threads is a process whose first thread has ended; the others work on.
+    isAlive: (state !== 'Z' && state !== 'X') || field(20) > 1,
+    startTime: field(22),
+  };
+};
+
+const rowOf = ({ pid, parent, group, session, startTime, isKernel }: Stat, blur: () => void): ProcessRow => {
+  let environ: Promise<string> | undefined;
+  let sockets: Promise<ReadonlySet<string>> | undefined;
+  const readEnviron = async (): Promise<string> => {
+    if (isKernel) return '';
+    try {
+      const text = await readFile(`/proc/${pid}/environ`, 'latin1');
+      // In the middle of an exec, a process has no environment for a moment.
+      if (text === '') blur();
+      return text;
+    } catch (error) {
+      if (isGone(error)) blur();
+      else if (!isForeign(error)) throw error;
+      return '';
+    }
+  };
+  return {
+    pid,
+    parent,
+    group,
+    session,
+    startTime,
+    environ: () => (environ ??= readEnviron()),
+    sockets: () => (sockets ??= isKernel ? Promise.resolve(new Set()) : socketsOf(pid)),
+  };
+};
+
+const socketsOf = async (pid: number): Promise<ReadonlySet<string>> => {
+  const found = new Set<string>();
+  const names = await readdir(`/proc/${pid}/fd`).catch(nothing<readonly string[]>([]));
+  for (let at = 0; at < names.length; at += LINKS_AT_ONCE) {
+    const some = names.slice(at, at + LINKS_AT_ONCE);
+    const links = await Promise.all(some.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(nothing(''))));
+    for (const link of links) if (link.startsWith('socket:[')) found.add(link.slice('socket:['.length, -1));
+  }
+  return found;
+};
+
+const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error && 'code' in error && codes.includes(String(error.code));
+
+const isGone = (error: unknown): boolean => hasCode(error, 'ENOENT', 'ESRCH');
+/** Another user's process, or one that guards its memory. It can only be found by its parent and its groups. */
+const isForeign = (error: unknown): boolean => hasCode(error, 'EACCES', 'EPERM');
+
+/** Whatever is gone or not ours holds nothing; out of descriptors, say, we know nothing and must not guess. */
+const nothing =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (isGone(error) || isForeign(error)) return value;
+    throw error;
+  };

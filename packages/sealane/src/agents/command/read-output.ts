@@ -1,0 +1,78 @@
+import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+
+import { SealaneError } from '#domain';
+
+import type { RunEvent } from '../agent-connector.ts';
+
+/** Text that comes within this time is one chunk: a durable event for every write would be dear, and no faster. */
+const GATHER_MS = 15;
+const MAX_CHUNK_CHARS = 64 * 1024;
+
+/**
+ * The text of a stream as it comes, whole characters only. The reader is the brake: while it does not ask for more,
+ * the stream stands still and the program waits.
+ */
+export async function* textOfStream(stream: Readable, maxBytes: number): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      throw new SealaneError(
+        'too-large',
+        `The program printed more than ${maxBytes} bytes and was stopped. Let it print less, or raise \`maxOutputBytes\`.`,
+        { facts: { reason: 'output-limit' } },
+      );
+    }
+    const text = decoder.decode(chunk, { stream: true });
+    if (text !== '') yield text;
+  }
+  const rest = decoder.decode();
+  if (rest !== '') yield rest;
+}
+
+/** Gathers texts that come close together. `isLast` is known when nothing comes after in the same moment. */
+export async function* gathered(
+  texts: AsyncIterator<string>,
+): AsyncGenerator<{ readonly text: string; readonly isLast: boolean }, void, undefined> {
+  let text = '';
+  let next = texts.next();
+  for (;;) {
+    const got = text === '' ? await next : await within(next, GATHER_MS);
+    if (got === 'late') {
+      yield { text, isLast: false };
+      text = '';
+      continue;
+    }
+    if (got.done === true) {
+      if (text !== '') yield { text, isLast: true };
+      return;
+    }
+    text += got.value;
+    next = texts.next();
+    if (text.length >= MAX_CHUNK_CHARS) {
+      yield { text, isLast: false };
+      text = '';
+    }
+  }
+}
+
+const within = async <T>(promise: Promise<T>, ms: number): Promise<T | 'late'> => {
+  const timer = new AbortController();
+  try {
+    return await Promise.race([promise, setTimeout(ms, 'late' as const, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+  }
+};
+
+/** The chunks of a turn's one text answer. The first replaces whatever a lost attempt has left. */
+export const answerChunks = (artifactId: string): ((text: string, isLast: boolean) => RunEvent) => {
+  let isFirst = true;
+  return (text, isLast) => {
+    const append = !isFirst;
+    isFirst = false;
+    return { kind: 'artifact', artifact: { artifactId, parts: [{ text }] }, append, lastChunk: isLast };
+  };
+};

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { copyFile, link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { SealaneError } from '#domain';
+
+export const adminKeyFile = (dataDir: string): string => join(dataDir, 'admin.key');
+
+/** The operator's key of this data folder; the first call makes folder and key, readable only by the user. */
+export const ensureAdminKey = async (dataDir: string): Promise<string> => {
+  await makePrivateFolder(dataDir);
+  const known = await findAdminKey(dataDir);
+  if (known !== undefined) return known;
+  const target = adminKeyFile(dataDir);
+  const draft = `${target}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    await writeDurably(draft, `sl_${randomBytes(24).toString('base64url')}\n`);
+    await publish(draft, target);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  // Whoever was first has made the key; everybody reads the same one.
+  const made = await findAdminKey(dataDir);
+  if (made === undefined) throw new SealaneError('store-unwritable', `${target} was removed while it was made: start again.`);
+  return made;
+};
+
+/** The key, if the folder has one. Refuses a file that other users can read. */
+export const findAdminKey = async (dataDir: string): Promise<string | undefined> => {
+  const file = adminKeyFile(dataDir);
+  try {
+    const { mode } = await stat(file);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      throw new SealaneError('bad-config', `Other users can read the admin key in ${file}. Type: chmod 600 ${file}`, { facts: { file } });
+    }
+    const key = (await readFile(file, 'utf8')).trim();
+    if (key === '') throw new SealaneError('bad-config', `${file} is empty. Delete it (rm ${file}); the next start makes a new key.`, { facts: { file } });
+    return key;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') {
+      throw new SealaneError('bad-config', `The admin key in ${file} belongs to another user. Run this as its owner, or choose another folder with --data-dir.`, { cause: error });
+    }
+    throw error;
+  }
+};
+
+const makePrivateFolder = async (folder: string): Promise<void> => {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new SealaneError('store-unwritable', `The data folder ${folder} cannot be made (${code}). Choose another with --data-dir.`, { cause: error });
+  }
+};
+
+const writeDurably = async (file: string, text: string): Promise<void> => {
+  try {
+    await using handle = await open(file, 'wx', 0o600);
+    await handle.writeFile(text);
+    await handle.sync();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new SealaneError('store-unwritable', `The admin key cannot be written to ${file} (${code}). Make the folder writable, or choose another with --data-dir.`, { cause: error });
+  }
+};
+
+/** Puts the whole file in place at once, unless there is one: a reader never sees half a key. */
+const publish = async (draft: string, target: string): Promise<void> => {
+  try {
+    await link(draft, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    // Some file systems have no hard links.
+    await copyFile(draft, target, constants.COPYFILE_EXCL).catch((failure: NodeJS.ErrnoException) => {
+      if (failure.code !== 'EEXIST') throw failure;
+    });
+  }
+};

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+/** Words that name a connector of a later version: known, and refused with a better sentence than "unknown". */
+export const LATER_CONNECTORS: readonly string[] = ['openclaw', 'a2a', 'hub'];
+
+const skillSchema = z.strictObject({
+  id: z.string().min(1).describe('The skill as programs know it'),
+  name: z.string().optional().describe('The skill as people know it; the id without it'),
+  description: z.string().default('').describe('What the skill does'),
+  tags: z.array(z.string()).default([]).describe('Words to find it by'),
+  examples: z.array(z.string()).optional().describe('Messages that use it'),
+});
+
+/** What every agent can say about itself. Only the number of parallel runs depends on what a run costs. */
+const commonSettings = (concurrency: number) => ({
+  default: z.boolean().default(false).describe('Takes the messages that name no agent'),
+  public: z.boolean().default(false).describe('Shown on the card that anybody can read'),
+  concurrency: z.int().min(1).max(10_000).default(concurrency).describe('Runs at the same time on one instance'),
+  timeoutMinutes: z
+    .number()
+    .positive()
+    .optional()
+    .describe("Ends a turn's work, across attempts; tasks.timeoutMinutes without it"),
+  recovery: z
+    .enum(['fail', 'retry'])
+    .default('fail')
+    .describe('What becomes of a run whose instance died: fail it, or try again (at most 3 attempts)'),
+  reply: z
+    .enum(['task', 'message'])
+    .default('task')
+    .describe('message: every answer is a Message instead of a task'),
+  title: z.string().min(1).optional().describe('The name on the card'),
+  description: z.string().optional().describe('The description on the card'),
+  skills: z.array(skillSchema).default([]).describe('The skills on the card'),
+});
+
+const echoAgent = z.strictObject({
+  connector: z.literal('echo').describe('Answers with what it was sent; for tests and demos'),
+  ...commonSettings(256),
+});
+
+const commandAgent = z.looseObject({
+  connector: z.literal('command').describe('Runs a program for each message'),
+  ...commonSettings(4),
+});
+
+export const agentSchema = z.discriminatedUnion('connector', [echoAgent, commandAgent]);
+
+export type AgentConfig = z.output<typeof agentSchema>;

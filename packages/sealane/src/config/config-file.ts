@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import { isMap, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+
+import type { ConfigProblem } from './config-error.ts';
+import { resolvePath } from './resolve-path.ts';
+
+export type SettingPath = readonly (string | number)[];
+
+export interface ConfigFile {
+  readonly path: string;
+  /** Plain data, with `${ENV}` and `file:` already replaced. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly problems: readonly ConfigProblem[];
+  /** Settings whose value came from somewhere else, by dotted path: `agents.main.token` → `${TOKEN}`. */
+  readonly borrowed: ReadonlyMap<string, string>;
+  /** The line of a setting, or of the deepest part of its path that the file has. */
+  lineOf(path: SettingPath): number;
+}
+
+interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+}
+
+/** Reads the YAML file and fetches its secrets. What cannot be read is a problem, never thrown; no file is `undefined`. */
+export const readConfigFile = (path: string, surroundings: Surroundings): ConfigFile | undefined => {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT') return undefined;
+    const message = code === 'EACCES' ? 'cannot be read: give its owner the right to (chmod u+r).' : `cannot be read: ${String(error)}`;
+    return { path, values: {}, problems: [{ where: path, setting: '', message }], borrowed: new Map(), lineOf: () => 1 };
+  }
+  return parseConfigFile(path, text, surroundings);
+};
+
+const parseConfigFile = (path: string, text: string, surroundings: Surroundings): ConfigFile => {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const lineOf = (setting: SettingPath) => lineIn(document, lines, setting);
+  const empty = { path, values: {}, borrowed: new Map<string, string>(), lineOf };
+  if (document.errors.length > 0) {
+    const problems = document.errors.map((error) => ({
+      where: `${path}:${lines.linePos(error.pos[0]).line}`,
+      setting: '',
+      message: `is not valid YAML: ${error.message}`,
+    }));
+    return { ...empty, problems };
+  }
+  const data: unknown = document.toJS();
+  if (data === null || data === undefined) return { ...empty, problems: [] };
+  if (!isRecord(data)) return { ...empty, problems: [{ where: `${path}:1`, setting: '', message: 'must be a map of settings, like `port: 7420`.' }] };
+
+  const problems: ConfigProblem[] = [];
+  const borrowed = new Map<string, string>();
+  const report = (setting: SettingPath, message: string) =>
+    problems.push({ where: `${path}:${lineOf(setting)}`, setting: setting.join('.'), message });
+
+  /** `${NAME}` anywhere in a text; `$${` stays `${`. */
+  const replaceVariables = (value: string, setting: SettingPath): unknown => {
+    const replaced = value.replaceAll(/\$(\$\{)|\$\{([A-Za-z_]\w*)\}/g, (whole, escaped: string | undefined, name: string) => {
+      if (escaped !== undefined) return escaped;
+      borrowed.set(setting.join('.'), whole);
+      const found = surroundings.env[name];
+      if (found === undefined) report(setting, `needs the environment variable ${name}, which is not set: export ${name}=…`);
+      return found ?? '';
+    });
+    if (replaced === value || !/^\$\{\w+\}$/.test(value)) return replaced;
+    // `port: ${PORT}` means a number, `token: "${TOKEN}"` a text, whatever is in it.
+    const node = document.getIn(setting, true);
+    return isScalar(node) && node.type === 'PLAIN' && /^(-?\d+(\.\d+)?|true|false)$/.test(replaced) ? JSON.parse(replaced) : replaced;
+  };
+
+  const readSecret = (value: string, setting: SettingPath): string => {
+    const file = resolvePath(value.slice('file:'.length), { base: dirname(path), home: surroundings.home });
+    borrowed.set(setting.join('.'), value);
+    try {
+      return readFileSync(file, 'utf8').trim();
+    } catch (error) {
+      report(setting, `names the file ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`);
+      return '';
+    }
+  };
+
+  const fetch = (value: unknown, setting: SettingPath, isInList: boolean): unknown => {
+    if (typeof value === 'string') {
+      // An argument of a command that happens to start with `file:` is an argument; secrets stand in maps.
+      return !isInList && /^file:\S/.test(value) ? readSecret(value, setting) : replaceVariables(value, setting);
+    }
+    if (Array.isArray(value)) return value.map((item, index) => fetch(item, [...setting, index], true));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fetch(item, [...setting, key], false)]));
+  };
+
+  const values = fetch(data, [], false) as Readonly<Record<string, unknown>>;
+  return { path, values, problems, borrowed, lineOf };
+};
+
+const lineIn = (document: Document, lines: LineCounter, path: SettingPath): number => {
+  for (let depth = path.length; depth > 0; depth -= 1) {
+    const parent = document.getIn(path.slice(0, depth - 1), true) ?? document.contents;
+    const key = path[depth - 1];
+    const pair = isMap(parent) ? parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key)) : undefined;
+    const node = pair?.key ?? document.getIn(path.slice(0, depth), true);
+    if (isScalar(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return 1;
+};
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,24 @@
+/**
+ * Configuration: one schema, and the way from flags, environment and file to a value that the rest can trust. It
+ * refuses what it does not know, and tells everything that is wrong at once, with the place. It also keeps the admin
+ * key of a data folder. Start with `config-schema.ts`, then `load-config.ts`.
+ */
+export { adminKeyFile, ensureAdminKey, findAdminKey } from './admin-key.ts';
+export type { AgentConfig } from './agent-schema.ts';
+export { isLoopback } from './check-config.ts';
+export type { ConfigProblem } from './config-error.ts';
+export { ConfigError } from './config-error.ts';
+export type { SettingPath } from './config-file.ts';
+export type { Config, KeyConfig } from './config-schema.ts';
+export { configJsonSchema, configSchema, rateSchema } from './config-schema.ts';
+export type { SettingView } from './describe-config.ts';
+export { describeConfig } from './describe-config.ts';
+export type { ConfigInput, LoadedConfig, Source } from './load-config.ts';
+export { loadConfig } from './load-config.ts';
+export { nearestWord } from './nearest-word.ts';
+export type { Flags, OverrideName } from './overrides.ts';
+export { flagName, OVERRIDES } from './overrides.ts';
+export { resolvePath } from './resolve-path.ts';
+export type { StoreTarget } from './store-target.ts';
+export { storeTarget } from './store-target.ts';
+export { watchConfig } from './watch-config.ts';

@@ -1,0 +1,10 @@
+/**
+ * Identity: who calls, and how often they may. API keys are high-entropy secrets of which only a hash is kept; a
+ * caller is what a key says about its holder. It refuses keys that are unknown, revoked or expired, and knows nothing
+ * of HTTP. Start with `keys.ts`; `rate-limiter.ts` stands alone.
+ */
+export type { KeyOverride, KeyHolder, Keys, KeysOptions, NewKey } from './keys.ts';
+export { createKeys, OPERATOR_KEY_ID, OPERATOR_OWNER } from './keys.ts';
+export { createKeySecret, hashKeySecret } from './key-secret.ts';
+export type { RateLimiter, RateLimiterOptions } from './rate-limiter.ts';
+export { createRateLimiter } from './rate-limiter.ts';

@@ -1,0 +1,218 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+
+import type { Permission } from '#agents';
+import { SealaneError } from '#domain';
+import type { Caller } from '#engine';
+import type { AuditLog, KeyRecord, KeyStore } from '#store';
+
+import { createExpiringCache } from './expiring-cache.ts';
+import { createKeySecret, findBearer, hashKeySecret } from './key-secret.ts';
+import { createRefusalRecorder } from './refusal-recorder.ts';
+
+/** A caller, and how many requests a minute it may make; null is the service's default, `Infinity` no limit. */
+export interface KeyHolder extends Caller {
+  readonly ratePerMinute: number | null;
+}
+
+export interface NewKey {
+  readonly name: string;
+  /** Whose tasks it sees; by default a user named like the key. */
+  readonly owner?: string;
+  readonly admin?: boolean;
+  readonly agents?: readonly string[] | null;
+  readonly permission?: Permission;
+  readonly ratePerMinute?: number | null;
+  readonly expiresInMs?: number | null;
+}
+
+/** What the configuration says about keys of a name; it wins over what was said when the key was made. */
+export interface KeyOverride {
+  readonly agents?: readonly string[];
+  readonly permission?: Permission;
+  readonly ratePerMinute?: number;
+}
+
+export interface Keys {
+  /**
+   * Who holds the key of an `Authorization` header; undefined for everybody we do not know. What it answers may be
+   * five seconds old: a key that another instance revoked works no longer than that.
+   */
+  authenticate(authorization: string | undefined): Promise<KeyHolder | undefined>;
+  /** Makes a key; `secret` is shown here and never again. A taken name is a `conflict`. */
+  create(key: NewKey, actor: string): Promise<{ readonly record: KeyRecord; readonly secret: string }>;
+  list(): Promise<readonly KeyRecord[]>;
+  /** False: no such key, or already revoked. */
+  revoke(idOrName: string, actor: string): Promise<boolean>;
+}
+
+export interface KeysOptions {
+  readonly keys: KeyStore;
+  readonly audit: AuditLog;
+  readonly now: () => number;
+  /** The operator's own key: it is in no store, has every right and no rate limit. */
+  readonly adminKey?: string;
+  readonly overrides?: (name: string) => KeyOverride | undefined;
+  /** A refusal that could not be recorded must not become an answer to the caller. */
+  readonly onAuditError?: (error: unknown) => void;
+  readonly random?: (bytes: number) => Buffer;
+}
+
+export const OPERATOR_KEY_ID = 'admin';
+export const OPERATOR_OWNER = 'admin';
+
+const FRESH_MS = 5000;
+const KNOWN_CAPACITY = 10_000;
+const UNKNOWN_CAPACITY = 1000;
+/** The same names as in the configuration, without those that look like a key's id. */
+const NAME = /^(?!key_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+const OPERATOR: KeyHolder = {
+  owner: OPERATOR_OWNER,
+  keyId: OPERATOR_KEY_ID,
+  admin: true,
+  agents: null,
+  permission: 'agent-default',
+  tenant: '',
+  ratePerMinute: Infinity,
+};
+
+export const createKeys = (options: KeysOptions): Keys => {
+  const { keys, audit, now, adminKey, overrides, random = randomBytes } = options;
+  if (adminKey === '') throw new SealaneError('bad-config', 'The admin key is empty: give one, or leave it out.');
+  const operatorHash = adminKey === undefined ? undefined : Buffer.from(hashKeySecret(adminKey));
+  const known = createExpiringCache<KeyHolder>(KNOWN_CAPACITY);
+  const unknown = createExpiringCache<true>(UNKNOWN_CAPACITY);
+  const recordRefusal = createRefusalRecorder(audit, now, options.onAuditError ?? (() => undefined));
+  // Lookups under way, so that a burst of calls with one new key reads the store once.
+  const lookups = new Map<string, Promise<KeyHolder | undefined>>();
+  // Counts local changes: a lookup that began before one must not fill the caches after it.
+  let generation = 0;
+
+  const forget = (): void => {
+    generation += 1;
+    known.clear();
+    unknown.clear();
+    lookups.clear();
+  };
+
+  const lookUp = async (hash: string): Promise<KeyHolder | undefined> => {
+    const began = generation;
+    const record = await keys.findByHash(hash);
+    const at = now();
+    const refusal = refusalOf(record, at);
+    if (record === undefined || refusal !== undefined) {
+      recordRefusal(record?.id ?? 'unknown', refusal ?? 'unknown', hash);
+      if (began === generation) unknown.put(hash, true, at + FRESH_MS);
+      return undefined;
+    }
+    const holder = holderOf(record, overrides?.(record.name));
+    if (began === generation) known.put(hash, holder, Math.min(at + FRESH_MS, record.expiresAt ?? Infinity));
+    return holder;
+  };
+
+  return {
+    authenticate: async (authorization) => {
+      const secret = findBearer(authorization);
+      if (secret === undefined) return undefined;
+      const hash = hashKeySecret(secret);
+      if (operatorHash !== undefined && timingSafeEqual(Buffer.from(hash), operatorHash)) return OPERATOR;
+      const at = now();
+      const holder = known.find(hash, at);
+      if (holder !== undefined) return holder;
+      if (unknown.find(hash, at) !== undefined) return undefined;
+      let lookup = lookups.get(hash);
+      if (lookup === undefined) {
+        lookup = lookUp(hash).finally(() => {
+          if (lookups.get(hash) === lookup) lookups.delete(hash);
+        });
+        lookups.set(hash, lookup);
+      }
+      return lookup;
+    },
+
+    create: async (key, actor) => {
+      checkNewKey(key);
+      const at = now();
+      const secret = createKeySecret(random);
+      const record: KeyRecord = {
+        id: `key_${random(9).toString('base64url')}`,
+        name: key.name,
+        owner: key.owner ?? key.name,
+        hash: hashKeySecret(secret),
+        admin: key.admin ?? false,
+        agents: key.agents ?? null,
+        permission: key.permission ?? 'read-only',
+        ratePerMinute: key.ratePerMinute ?? null,
+        createdAt: at,
+        expiresAt: key.expiresInMs == null ? null : at + key.expiresInMs,
+        revokedAt: null,
+      };
+      if ((await keys.add(record)) === 'name-taken') {
+        throw new SealaneError('conflict', `There is already a key "${key.name}": revoke it, or choose another name.`, {
+          facts: { name: key.name },
+        });
+      }
+      forget();
+      const facts = { name: record.name, owner: record.owner, admin: record.admin, permission: record.permission };
+      await audit.record({ at, kind: 'key-created', actor, subject: record.id, facts });
+      return { record, secret };
+    },
+
+    list: () => keys.list(),
+
+    revoke: async (idOrName, actor) => {
+      const at = now();
+      const revoked = await keys.revoke(idOrName, at);
+      forget();
+      if (revoked) await audit.record({ at, kind: 'key-revoked', actor, subject: idOrName, facts: {} });
+      return revoked;
+    },
+  };
+};
+
+const refusalOf = (record: KeyRecord | undefined, at: number): 'unknown' | 'revoked' | 'expired' | undefined => {
+  if (record === undefined) return 'unknown';
+  if (record.revokedAt !== null) return 'revoked';
+  return record.expiresAt !== null && record.expiresAt <= at ? 'expired' : undefined;
+};
+
+const holderOf = (record: KeyRecord, override: KeyOverride | undefined): KeyHolder => ({
+  owner: record.owner,
+  keyId: record.id,
+  admin: record.admin,
+  agents: override?.agents ?? record.agents,
+  permission: override?.permission ?? permissionOf(record.permission),
+  tenant: '',
+  ratePerMinute: override?.ratePerMinute ?? record.ratePerMinute,
+});
+
+const PERMISSIONS: readonly Permission[] = ['read-only', 'guarded', 'workspace', 'agent-default'];
+
+/** A word that this version does not know must not grant more than the least. */
+const permissionOf = (word: string): Permission => PERMISSIONS.find((known) => known === word) ?? 'read-only';
+
+const checkNewKey = (key: NewKey): void => {
+  const refuse = (field: string, message: string): never => {
+    throw new SealaneError('invalid-params', message, { facts: { field } });
+  };
+  if (!NAME.test(key.name)) {
+    refuse('name', 'A key\'s name is at most 64 letters, digits, ".", "_" or "-", and does not start with "key_".');
+  }
+  if (key.name === OPERATOR_OWNER && key.owner === undefined) {
+    refuse('name', `"${OPERATOR_OWNER}" is the operator: choose another name, or name the owner of the key.`);
+  }
+  const { owner } = key;
+  if (owner !== undefined && (owner === '' || owner.length > 128 || /[\p{Cc}\p{Cs}]/u.test(owner))) {
+    refuse('owner', 'An owner is 1 to 128 characters without control characters.');
+  }
+  if (key.agents?.length === 0) refuse('agents', 'Name at least one agent, or leave agents out for all of them.');
+  if (key.permission !== undefined && !PERMISSIONS.includes(key.permission)) {
+    refuse('permission', `A permission is one of ${PERMISSIONS.join(', ')}.`);
+  }
+  if (key.ratePerMinute != null && !(Number.isSafeInteger(key.ratePerMinute) && key.ratePerMinute >= 1)) {
+    refuse('ratePerMinute', 'A rate is a whole number of requests a minute, at least 1.');
+  }
+  if (key.expiresInMs != null && !(Number.isSafeInteger(key.expiresInMs) && key.expiresInMs >= 1)) {
+    refuse('expiresInMs', 'expiresInMs is a whole number of milliseconds, at least 1.');
+  }
+};

@@ -1,0 +1,134 @@
+/**
+ * The tables, written once for both databases. `{key}` is a generated integer key, `{given-key}` an integer key that
+ * we set ourselves, `{rowless}` stores a table inside its primary key where the database can.
+ *
+ * Names of seed documents are kept (`tasks`: id, context_id, status_state, …); integer keys inside make writes cheap.
+ * A task's row holds its status as of now and its content (artifacts, history, metadata) as of event `folded`; the
+ * events after that are the tail, folded in at turn ends and when the tail outgrows the content. So a chunk costs one
+ * row in `events` and eight bytes in `heads`, however long the task is.
+ */
+export const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE tasks (
+      k {key},
+      id TEXT NOT NULL UNIQUE,
+      context_id TEXT NOT NULL,
+      status_state TEXT NOT NULL,
+      status_message TEXT,
+      status_timestamp TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      updated_at TEXT NOT NULL,
+      artifacts TEXT NOT NULL,
+      history TEXT NOT NULL,
+      metadata TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      tenant TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      dialect TEXT NOT NULL,
+      session TEXT NOT NULL,
+      direct BIGINT NOT NULL,
+      turns BIGINT NOT NULL,
+      folded BIGINT NOT NULL
+    )`,
+    // Lists read one ordered run of an index per state and merge them, so every combination of filters is a range.
+    `CREATE INDEX idx_tasks_status ON tasks(status_state, status_timestamp)`,
+    `CREATE INDEX idx_tasks_updated ON tasks(owner, status_state, status_timestamp) WHERE direct = 0`,
+    `CREATE INDEX idx_tasks_context ON tasks(owner, context_id, status_state, status_timestamp) WHERE direct = 0`,
+    `CREATE INDEX idx_tasks_agent ON tasks(owner, agent, status_state, status_timestamp) WHERE direct = 0`,
+
+    // One narrow row per task: the number of its last event and the epoch of the only run that may write. It is the
+    // fence: who updates no row here writes nothing anywhere. `tail` and `content` are bytes, for the checkpoint.
+    `CREATE TABLE heads (
+      task {given-key},
+      seq BIGINT NOT NULL,
+      epoch BIGINT NOT NULL,
+      ended BIGINT NOT NULL,
+      tail BIGINT NOT NULL,
+      content BIGINT NOT NULL
+    )`,
+    `CREATE TABLE events (
+      task BIGINT NOT NULL,
+      seq BIGINT NOT NULL,
+      at BIGINT NOT NULL,
+      data TEXT NOT NULL,
+      PRIMARY KEY (task, seq)
+    ) {rowless}`,
+
+    // A lane exists while something waits or runs in it, or while it is paused.
+    `CREATE TABLE lanes (
+      k {key},
+      key TEXT NOT NULL UNIQUE,
+      agent TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      places BIGINT NOT NULL,
+      waiting BIGINT NOT NULL,
+      holder TEXT,
+      paused BIGINT NOT NULL,
+      rank BIGINT NOT NULL,
+      ready_at BIGINT NOT NULL
+    )`,
+    `CREATE INDEX idx_lanes_ready ON lanes(agent, rank) WHERE waiting > 0 AND holder IS NULL AND paused = 0`,
+    `CREATE INDEX idx_lanes_rank ON lanes(owner, rank) WHERE rank > 0`,
+
+    // The unfinished turn of a task, if there is one. `message_seq` is the event that carries its message.
+    `CREATE TABLE turns (
+      task {given-key},
+      lane BIGINT NOT NULL,
+      place BIGINT NOT NULL,
+      number BIGINT NOT NULL,
+      message_seq BIGINT NOT NULL,
+      owner TEXT NOT NULL,
+      call TEXT NOT NULL,
+      queued_at BIGINT NOT NULL,
+      started_at BIGINT,
+      holder TEXT,
+      attempt BIGINT NOT NULL,
+      ref TEXT,
+      cancel BIGINT NOT NULL,
+      ended BIGINT NOT NULL
+    )`,
+    `CREATE UNIQUE INDEX idx_turns_place ON turns(lane, place)`,
+    `CREATE INDEX idx_turns_holder ON turns(holder) WHERE holder IS NOT NULL`,
+    `CREATE INDEX idx_turns_queued ON turns(queued_at) WHERE holder IS NULL`,
+    `CREATE INDEX idx_turns_owner ON turns(owner) WHERE holder IS NULL`,
+
+    `CREATE TABLE instances (id TEXT PRIMARY KEY, lease_until BIGINT NOT NULL)`,
+    `CREATE TABLE idempotency (
+      owner TEXT NOT NULL,
+      key TEXT NOT NULL,
+      body_hash TEXT NOT NULL,
+      task_id TEXT NOT NULL,
+      PRIMARY KEY (owner, key)
+    ) {rowless}`,
+    `CREATE INDEX idx_idempotency_task ON idempotency(task_id)`,
+    `CREATE TABLE push_configs (
+      task BIGINT NOT NULL,
+      id TEXT NOT NULL,
+      config TEXT NOT NULL,
+      PRIMARY KEY (task, id)
+    ) {rowless}`,
+    `CREATE TABLE paused_agents (agent TEXT PRIMARY KEY)`,
+    `CREATE TABLE api_keys (
+      id TEXT PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      owner TEXT NOT NULL,
+      hash TEXT NOT NULL UNIQUE,
+      admin BIGINT NOT NULL,
+      agents TEXT,
+      permission TEXT NOT NULL,
+      rate_per_minute BIGINT,
+      created_at BIGINT NOT NULL,
+      expires_at BIGINT,
+      revoked_at BIGINT
+    )`,
+    `CREATE TABLE audit (
+      k {key},
+      at BIGINT NOT NULL,
+      kind TEXT NOT NULL,
+      actor TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      facts TEXT NOT NULL
+    )`,
+    `CREATE INDEX idx_audit_subject ON audit(subject, k)`,
+  ],
+];

@@ -1,0 +1,159 @@
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+
+import { SealaneError } from '#domain';
+
+import { MIGRATIONS } from '../schema.sql.ts';
+import type { Statement, Step, Steps } from '../steps/step.ts';
+
+export interface SqliteOptions {
+  /** A path, or `:memory:`. */
+  readonly file: string;
+  /** Only the durability tests choose anything but FULL. */
+  readonly synchronous: 'FULL' | 'NORMAL' | 'OFF';
+}
+
+/** Marks a file as ours, so that somebody else's database is not migrated by mistake: "SEAL". */
+const APPLICATION_ID = 0x5345_414c;
+
+/** Below this size a whole check costs less than a blink, so a damaged file is found at the start. */
+const QUICK_CHECK_BYTES = 64 * 1024 * 1024;
+
+/** Opens the database for writing, migrates it, and refuses what it must not touch. */
+export const openForWriting = ({ file, synchronous }: SqliteOptions): DatabaseSync => {
+  try {
+    const database = new DatabaseSync(file, { timeout: 5000 });
+    database.function('now_ms', () => Date.now());
+    const version = versionOf(database, file);
+    database.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    database.exec('PRAGMA journal_mode = WAL');
+    database.exec(`PRAGMA synchronous = ${synchronous}`);
+    database.exec('PRAGMA foreign_keys = ON');
+    database.exec('PRAGMA temp_store = MEMORY');
+    database.exec('PRAGMA cache_size = -8000');
+    // A checkpoint copies pages back while writers wait; fewer and larger ones cost less altogether.
+    database.exec('PRAGMA wal_autocheckpoint = 4000');
+    database.exec('PRAGMA journal_size_limit = 67108864');
+    if (version > 0) quickCheck(database, file);
+    migrate(database, version);
+    // One process owns the file, so whatever an earlier one held is an orphan now.
+    database.exec('DELETE FROM instances');
+    return database;
+  } catch (error) {
+    throw sqliteError(error, file);
+  }
+};
+
+export const openForReading = (file: string): DatabaseSync => {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+  database.function('now_ms', () => Date.now());
+  database.exec('PRAGMA cache_size = -8000');
+  return database;
+};
+
+const pragma = (database: DatabaseSync, name: string): number =>
+  Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+
+const versionOf = (database: DatabaseSync, file: string): number => {
+  const application = pragma(database, 'application_id');
+  const version = pragma(database, 'user_version');
+  const isEmpty = database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.['n'] === 0;
+  if (!isEmpty && application !== APPLICATION_ID) {
+    throw new SealaneError('store-damaged', `${file} is an SQLite file of another program. Choose another data folder with --data-dir.`);
+  }
+  if (version > MIGRATIONS.length) {
+    throw new SealaneError(
+      'store-newer',
+      `${file} was written by a newer Sealane (schema ${version}, this version knows ${MIGRATIONS.length}). ` +
+        'Start the newer version, or choose another folder with --data-dir. Nothing was changed.',
+    );
+  }
+  return version;
+};
+
+const quickCheck = (database: DatabaseSync, file: string): void => {
+  if (file === ':memory:' || !existsSync(file) || statSync(file).size > QUICK_CHECK_BYTES) return;
+  const found = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
+  if (found !== 'ok') throw damaged(file, String(found));
+};
+
+const migrate = (database: DatabaseSync, version: number): void => {
+  for (const [index, statements] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    database.exec('BEGIN IMMEDIATE');
+    for (const statement of statements) database.exec(inSqlite(statement));
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    database.exec(`PRAGMA user_version = ${index + 1}`);
+    database.exec('COMMIT');
+  }
+};
+
+const inSqlite = (text: string): string =>
+  text
+    .replaceAll('{key}', 'INTEGER PRIMARY KEY')
+    .replaceAll('{given-key}', 'INTEGER PRIMARY KEY')
+    .replaceAll('{rowless}', 'WITHOUT ROWID')
+    .replaceAll('{lock-free}', '')
+    .replaceAll('{lock}', '');
+
+/** Executes steps on a connection, keeping every statement prepared. */
+export const createStepRunner = (database: DatabaseSync) => {
+  const prepared = new Map<Statement, StatementSync>();
+  const prepare = (statement: Statement): StatementSync => {
+    let known = prepared.get(statement);
+    if (!known) prepared.set(statement, (known = database.prepare(inSqlite(statement.text))));
+    return known;
+  };
+  const execute = (step: Step, wakes: Set<string>): readonly object[] => {
+    if (step.kind === 'wake') wakes.add(step.task ?? '');
+    else if (step.kind === 'each') {
+      const statement = prepare(step.statement);
+      for (const row of step.rows) statement.run(...row);
+    } else if (!step.statement.locksOnly) return prepare(step.statement).all(...step.params);
+    return [];
+  };
+  return <T>(steps: Steps<T>, wakes: Set<string>): T => {
+    let next = steps.next([]);
+    while (!next.done) next = steps.next(execute(next.value, wakes));
+    return next.value;
+  };
+};
+
+const damaged = (file: string, detail: string, cause?: unknown): SealaneError =>
+  new SealaneError(
+    'store-damaged',
+    `The database ${file} is damaged (${detail}). Keep a copy of it, then restore a backup with \`sealane restore FILE\`, ` +
+      'or start with an empty folder by --data-dir. Nothing was changed.',
+    { cause },
+  );
+
+/** What SQLite says, in words that tell what to do. */
+export const sqliteError = (error: unknown, file: string): unknown => {
+  if (error instanceof SealaneError || !(error instanceof Error)) return error;
+  const code = Number((error as { errcode?: number }).errcode ?? 0) & 0xff;
+  switch (code) {
+    case 8: // READONLY
+    case 14: // CANTOPEN
+      return new SealaneError(
+        'store-unwritable',
+        `Sealane cannot write ${file} (${error.message}). Make the folder writable for this user, or choose another with --data-dir.`,
+        { cause: error },
+      );
+    case 10: // IOERR
+    case 13: // FULL
+      return new SealaneError(
+        'storage-full',
+        `The disk of ${file} is full or failing (${error.message}). Free some space: nothing accepted is lost, ` +
+          'reads and cancels go on, new tasks are refused until there is room.',
+        { cause: error, retryAfterMs: 30_000 },
+      );
+    case 11: // CORRUPT
+    case 26: // NOTADB
+      return damaged(file, error.message, error);
+    case 5: // BUSY
+    case 6: // LOCKED
+      return new SealaneError('store-locked', `Another process is using ${file}. Stop it first, or choose another folder with --data-dir.`, { cause: error });
+    default:
+      return error;
+  }
+};

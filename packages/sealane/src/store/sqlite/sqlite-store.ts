@@ -1,0 +1,113 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import { SealaneError } from '#domain';
+
+import { createStepStorage, type Driver } from '../step-storage.ts';
+import type { Storage } from '../storage.ts';
+import type { TaskId } from '../task-store.ts';
+import { settle, startThread } from './sqlite-thread.ts';
+
+export interface SqliteStoreOptions {
+  /** A file, made if it is missing, or `:memory:`. */
+  readonly file: string;
+  /** Only the durability tests choose anything but FULL. */
+  readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
+}
+
+/** How many calls go into one transaction at most, so that no caller waits for an endless batch. */
+const BATCH = 512;
+
+/** One file, one process: WAL, synced at every commit, a thread that writes and a thread that reads. */
+export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOptions): Promise<Storage> => {
+  const inMemory = file === ':memory:';
+  if (!inMemory) makeFolder(file);
+  const writer = await startThread({ role: 'writer', file, synchronous });
+  // A database in memory is private to its connection.
+  const reader = inMemory ? writer : await startThread({ role: 'reader', file, synchronous });
+
+  const wakeListeners = new Set<(ids: readonly TaskId[]) => void>();
+  const commitListeners = new Set<(durationMs: number) => void>();
+  interface Queued {
+    readonly call: readonly [string, readonly unknown[]];
+    resolve(value: unknown): void;
+    reject(error: unknown): void;
+  }
+  let queue: Queued[] = [];
+  let isBusy = false;
+
+  /** Self-clocking: whatever comes in while one batch is on its way to the disk makes up the next. */
+  const flush = async (): Promise<void> => {
+    while (queue.length > 0) {
+      const batch = queue.length > BATCH ? queue.splice(0, BATCH) : queue;
+      if (batch === queue) queue = [];
+      try {
+        const { outcomes, wakes, commitMs } = await writer.call(batch.map(({ call }) => call));
+        for (const listener of commitListeners) listener(commitMs);
+        for (const [index, { resolve, reject }] of batch.entries()) {
+          try {
+            resolve(settle(outcomes[index]));
+          } catch (error) {
+            reject(error);
+          }
+        }
+        if (wakes.length > 0) for (const listener of wakeListeners) listener(wakes.filter((id) => id !== ''));
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    isBusy = false;
+  };
+
+  const write = (call: Queued['call']): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      queue.push({ call, resolve, reject });
+      if (isBusy) return;
+      isBusy = true;
+      // Everything that one turn of the event loop brings goes into one commit.
+      setImmediate(() => void flush());
+    });
+
+  const driver: Driver = {
+    description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,
+    exclusive: true,
+    write: (name, ...args) => write([name, args]) as never,
+    read: async (name, ...args) => settle((await reader.call([[name, args]])).outcomes[0]) as never,
+    check: async () => {
+      try {
+        return settle((await writer.call([['check', []]])).outcomes[0]) as string;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+    ...(!inMemory && {
+      backup: async (target: string) => {
+        settle((await reader.call([['backup', [target]]])).outcomes[0]);
+      },
+    }),
+    onWake: (listener) => subscribe(wakeListeners, listener),
+    onCommit: (listener) => subscribe(commitListeners, listener),
+    close: async () => {
+      if (reader !== writer) await reader.stop();
+      await writer.stop();
+    },
+  };
+  return createStepStorage(driver);
+};
+
+const subscribe = <T>(listeners: Set<T>, listener: T): Disposable => {
+  listeners.add(listener);
+  return { [Symbol.dispose]: () => listeners.delete(listener) };
+};
+
+const makeFolder = (file: string): void => {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new SealaneError(
+      'store-unwritable',
+      `Sealane cannot make the folder ${dirname(file)}. Make it yourself, or choose another with --data-dir.`,
+      { cause },
+    );
+  }
+};

@@ -1,0 +1,129 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+
+import { SealaneError } from '#domain';
+
+import { READS, WRITES } from '../steps/index.ts';
+import type { Steps } from '../steps/step.ts';
+import { createStepRunner, openForReading, openForWriting, sqliteError, type SqliteOptions } from './sqlite-database.ts';
+import { type FileLock, lockFile } from './sqlite-lock.ts';
+
+/**
+ * The thread that owns a connection. The writer executes batches of steps, each batch in one transaction, so that
+ * many callers share one sync of the disk; the reader executes one step at a time in a snapshot of its own. The
+ * service's event loop never waits for a disk.
+ */
+export interface WorkerRequest {
+  readonly id: number;
+  readonly calls: readonly (readonly [name: string, args: readonly unknown[]])[];
+}
+export interface WorkerReply {
+  readonly id: number;
+  readonly outcomes: readonly Outcome[];
+  readonly wakes: readonly string[];
+  readonly commitMs: number;
+}
+export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: PlainError };
+export interface PlainError {
+  readonly code: string | undefined;
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly facts: Readonly<Record<string, string>>;
+  readonly retryAfterMs: number | undefined;
+}
+export interface WorkerOptions extends SqliteOptions {
+  readonly role: 'writer' | 'reader';
+}
+
+const options = workerData as WorkerOptions;
+const port = parentPort;
+if (!port) throw new Error('This file is a worker; open the store with openSqlite().');
+
+const plain = (thrown: unknown): PlainError => {
+  const error = sqliteError(thrown, options.file);
+  const known = error instanceof SealaneError ? error : undefined;
+  return {
+    code: known?.code,
+    message: error instanceof Error ? error.message : String(error),
+    stack: error instanceof Error ? error.stack : undefined,
+    facts: known?.facts ?? {},
+    retryAfterMs: known?.retryAfterMs,
+  };
+};
+
+const stepsOf = (name: string, args: readonly unknown[]): Steps<unknown> => {
+  const step = { ...WRITES, ...READS }[name as keyof typeof WRITES] as (...args: readonly unknown[]) => Steps<unknown>;
+  return step(...args);
+};
+
+const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
+  const run = createStepRunner(database);
+
+  const transaction = (calls: WorkerRequest['calls'], wakes: Set<string>): Outcome[] => {
+    database.exec(options.role === 'writer' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+    try {
+      const outcomes = calls.map(([name, args]): Outcome => ({ ok: true, value: run(stepsOf(name, args), wakes) }));
+      database.exec('COMMIT');
+      return outcomes;
+    } catch (error) {
+      wakes.clear();
+      if (database.isTransaction) database.exec('ROLLBACK');
+      throw error;
+    }
+  };
+
+  /** One bad call must not fail its neighbours: if the batch fails, each call gets a transaction of its own. */
+  const perform = (calls: WorkerRequest['calls'], wakes: Set<string>): Outcome[] => {
+    try {
+      return transaction(calls, wakes);
+    } catch (error) {
+      if (calls.length === 1) return [{ ok: false, error: plain(error) }];
+      return calls.flatMap((call) => {
+        const own = new Set<string>();
+        const outcome = perform([call], own);
+        for (const id of own) wakes.add(id);
+        return outcome;
+      });
+    }
+  };
+
+  const SPECIAL: Record<string, (...args: never[]) => unknown> = {
+    backup: (file: string) => database.prepare('VACUUM INTO ?').run(file),
+    vacuum: (pages: number) => database.exec(`PRAGMA incremental_vacuum(${pages})`),
+    check: () => {
+      database.exec('BEGIN IMMEDIATE; ROLLBACK');
+      return 'ok';
+    },
+    close: () => {
+      if (options.role === 'writer') database.exec('PRAGMA optimize');
+      database.close();
+      lock?.release();
+    },
+  };
+
+  port.on('message', ({ id, calls }: WorkerRequest) => {
+    const started = performance.now();
+    const wakes = new Set<string>();
+    const [first] = calls;
+    const special = first && SPECIAL[first[0]];
+    let outcomes: Outcome[];
+    if (first && special) {
+      try {
+        outcomes = [{ ok: true, value: special(...(first[1] as never[])) }];
+      } catch (error) {
+        outcomes = [{ ok: false, error: plain(error) }];
+      }
+    } else outcomes = perform(calls, wakes);
+    const reply: WorkerReply = { id, outcomes, wakes: [...wakes], commitMs: performance.now() - started };
+    port.postMessage(reply);
+    if (first?.[0] === 'close') port.close();
+  });
+};
+
+try {
+  const lock = options.role === 'writer' && options.file !== ':memory:' ? lockFile(options.file) : undefined;
+  serve(options.role === 'writer' ? openForWriting(options) : openForReading(options.file), lock);
+  port.postMessage({ id: 0, outcomes: [{ ok: true, value: 'ready' }], wakes: [], commitMs: 0 } satisfies WorkerReply);
+} catch (error) {
+  port.postMessage({ id: 0, outcomes: [{ ok: false, error: plain(error) }], wakes: [], commitMs: 0 } satisfies WorkerReply);
+}

@@ -1,0 +1,79 @@
+import type { Storage, Upkeep } from './storage.ts';
+import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
+import type { TaskId } from './task-store.ts';
+
+/** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
+export interface Driver {
+  readonly description: string;
+  readonly exclusive: boolean;
+  /** Resolves after the durable commit. */
+  write<N extends WriteName>(name: N, ...args: StepArgs<(typeof WRITES)[N]>): Promise<StepResult<(typeof WRITES)[N]>>;
+  read<N extends ReadName>(name: N, ...args: StepArgs<(typeof READS)[N]>): Promise<StepResult<(typeof READS)[N]>>;
+  check(): Promise<'ok' | string>;
+  backup?(file: string): Promise<void>;
+  onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
+  onCommit(listener: (durationMs: number) => void): Disposable;
+  close(): Promise<void>;
+}
+
+/** The ports over a driver: every call is the step of the same name. */
+export const createStepStorage = (driver: Driver): Storage => {
+  const upkeep: Upkeep = {
+    overdue: (limits) => driver.read('overdue', limits),
+    expire: (endedBefore, limit) => driver.write('expire', endedBefore, limit),
+    purge: (what) => driver.write('purge', what),
+    counts: () => driver.read('counts'),
+    check: () => driver.check(),
+  };
+  const { backup } = driver;
+  return {
+    description: driver.description,
+    tasks: {
+      exclusive: driver.exclusive,
+      admit: (admission) => driver.write('admit', admission),
+      follow: (followUp) => driver.write('follow', followUp),
+      claim: (request) => driver.write('claim', request),
+      append: (run, events, at) => driver.write('append', run, events, at),
+      remember: (run, ref) => driver.write('remember', run, ref),
+      finish: (run, events, at, release) => driver.write('finish', run, events, at, release),
+      release: (run, at, retryAt) => driver.write('release', run, at, retryAt),
+      requestCancel: (scope, id, by, at) => driver.write('requestCancel', scope, id, by, at),
+      force: (id, from, event, at) => driver.write('force', id, from, event, at),
+      renew: (instance, leaseMs) => driver.write('renew', instance, leaseMs),
+      leave: (instance) => driver.write('leave', instance),
+      reap: (instance, at) => driver.write('reap', instance, at),
+      interventions: (instance) => driver.read('interventions', instance),
+      find: (scope, id) => driver.read('find', scope, id),
+      read: (scope, id, after, limit) => driver.read('read', scope, id, after, limit),
+      list: (scope, query) => driver.read('list', scope, query),
+      put: (request) => driver.write('put', request),
+      remove: (scope, id) => driver.write('remove', scope, id),
+      onWake: (listener) => driver.onWake(listener),
+    },
+    lanes: {
+      list: (query) => driver.read('listLanes', query),
+      pause: (lane, paused, by, at) => driver.write('pauseLane', lane, paused, by, at),
+      pauseAgent: (agent, paused, by, at) => driver.write('pauseAgent', agent, paused, by, at),
+      pausedAgents: () => driver.read('pausedAgents'),
+    },
+    keys: {
+      add: (key) => driver.write('addKey', key),
+      findByHash: (hash) => driver.read('findKey', hash),
+      list: () => driver.read('listKeys'),
+      revoke: (idOrName, at) => driver.write('revokeKey', idOrName, at),
+    },
+    audit: {
+      record: (event) => driver.write('record', event),
+      list: (query) => driver.read('listAudit', query),
+    },
+    pushConfigs: {
+      save: (config) => driver.write('savePushConfig', config),
+      list: (taskId) => driver.read('listPushConfigs', taskId),
+      remove: (taskId, id) => driver.write('removePushConfig', taskId, id),
+    },
+    upkeep: backup ? { ...upkeep, backup: (file) => backup(file) } : upkeep,
+    onCommit: (listener) => driver.onCommit(listener),
+    close: () => driver.close(),
+    [Symbol.asyncDispose]: () => driver.close(),
+  };
+};

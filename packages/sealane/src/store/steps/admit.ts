@@ -1,0 +1,265 @@
+import type { Event, JsonObject, Message, NewEvent } from '#domain';
+
+import type { Admission, Admitted, CallFacts, FollowUp, QueueLimits, Result, Run, Slot } from '../task-store.ts';
+import {
+  ENTER_LANE,
+  INSERT_TURN,
+  type LaneRow,
+  LANE_BY_KEY,
+  LOCK_LANE,
+  OWNER_WAITING,
+  RUNNING_IN,
+  TURN,
+  TURNS_AHEAD,
+} from './lanes.sql.ts';
+import { makeReady } from './lanes.ts';
+import { each, first, StepConflict, type Steps, wake } from './step.ts';
+import { isoOf, loadTask, numbered, setStatus, sizeOf, storedTask, visibleTask } from './task-row.ts';
+import {
+  ADVANCE_EPOCH,
+  ADVANCE_TASK,
+  FIND_IDEMPOTENCY,
+  INSERT_EVENT,
+  INSERT_HEAD,
+  INSERT_IDEMPOTENCY,
+  INSERT_TASK,
+  SET_TURNS,
+  TASK_BY_ID,
+  type TaskRow,
+} from './tasks.sql.ts';
+
+/** A new task: its row, its first event, its turn in the lane and its idempotency record, or nothing at all. */
+export function* admit(admission: Admission): Steps<Result<Admitted>> {
+  const { idempotency, owner, at } = admission;
+  if (idempotency) {
+    const known = yield* first(FIND_IDEMPOTENCY, owner, idempotency.key);
+    if (known) return yield* admittedBefore(known, idempotency.bodyHash);
+  }
+  if (yield* first(TASK_BY_ID, admission.id)) return { ok: false, why: 'conflict' };
+  const place = yield* enterLane(admission);
+  if (!place.ok) return place;
+  const { lane, isStarted, ahead } = place.value;
+
+  const admitted: NewEvent = {
+    kind: 'task-admitted',
+    state: 'submitted',
+    message: admission.message,
+    ...(Object.keys(admission.metadata).length > 0 && { metadata: admission.metadata }),
+    ...(!isStarted && { queuedAt: at, queuePosition: ahead }),
+  };
+  const news: NewEvent[] = isStarted ? [admitted, { kind: 'run-started', state: 'working', attempt: 1 }] : [admitted];
+  const iso = isoOf(at);
+  const row: Omit<TaskRow, 'k'> = {
+    id: admission.id,
+    context_id: admission.contextId,
+    status_state: isStarted ? 'working' : 'submitted',
+    status_message: null,
+    status_timestamp: iso,
+    created_at: iso,
+    updated_at: iso,
+    artifacts: '[]',
+    history: `[${JSON.stringify(admission.message)}]`,
+    metadata: JSON.stringify(admission.metadata),
+    owner,
+    tenant: admission.tenant,
+    agent: admission.agent,
+    dialect: admission.dialect,
+    session: admission.session,
+    direct: admission.direct ? 1 : 0,
+    turns: 1,
+    folded: news.length,
+  };
+  const inserted = yield* first(INSERT_TASK, ...Object.values(row));
+  if (!inserted) throw new Error('The database did not say which key the task got.');
+  const task = inserted.k;
+  const epoch = isStarted ? 1 : 0;
+  yield* first(INSERT_HEAD, task, news.length, epoch, 0, sizeOf(row));
+  const { rows, committed } = numbered(task, 1, news, at);
+  yield* each(INSERT_EVENT, rows);
+  yield* insertTurn(task, lane, 1, 1, admission, isStarted);
+  if (idempotency) {
+    const recorded = yield* first(INSERT_IDEMPOTENCY, owner, idempotency.key, idempotency.bodyHash, admission.id);
+    // Somebody else was quicker with the same key: start again and find what they admitted.
+    if (!recorded) throw new StepConflict();
+  }
+  const stored = storedTask({ ...row, k: task }, isStarted ? undefined : { position: ahead, queuedAt: at });
+  yield* wake(admission.id);
+  return {
+    ok: true,
+    value: {
+      task: stored,
+      events: committed,
+      again: false,
+      ...(isStarted && { run: startedRun(admission, { task, lane: lane.k, epoch, turn: 1, seq: news.length }) }),
+    },
+  };
+}
+
+function* admittedBefore(known: { body_hash: string; task_id: string }, bodyHash: string): Steps<Result<Admitted>> {
+  if (known.body_hash !== bodyHash) return { ok: false, why: 'conflict' };
+  const row = yield* first(TASK_BY_ID, known.task_id);
+  if (!row) return { ok: false, why: 'conflict' };
+  return { ok: true, value: { task: yield* loadTask(row), events: [], again: true } };
+}
+
+interface Entrant {
+  readonly session: string;
+  readonly agent: string;
+  readonly owner: string;
+  readonly call: CallFacts;
+  readonly slot?: Slot;
+  readonly limits: QueueLimits;
+}
+
+/** Takes a place in the lane; the lane row is locked from here to the commit. */
+function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: boolean; ahead: number }>> {
+  const { session, owner, slot, limits } = who;
+  if (who.call.ancestors?.length) {
+    const running = yield* first(RUNNING_IN, session);
+    if (running && who.call.ancestors.includes(runIdOf(running.id, running.attempt))) return { ok: false, why: 'loop' };
+  }
+  if (limits.ownerWaiting > 0) {
+    const waiting = yield* first(OWNER_WAITING, owner, limits.ownerWaiting);
+    if (waiting && waiting.n >= limits.ownerWaiting) return { ok: false, why: 'owner-full' };
+  }
+  const holder = slot?.instance ?? null;
+  const lane = yield* first(ENTER_LANE, session, who.agent, owner, holder, holder, limits.laneWaiting);
+  if (!lane) return { ok: false, why: 'full' };
+  // Every turn that must wait is counted in `waiting`; so nobody waits only if this one has just started.
+  const isStarted = holder !== null && lane.holder === holder && lane.waiting === 0;
+  if (isStarted) return { ok: true, value: { lane, isStarted, ahead: 0 } };
+  if (lane.holder === null && lane.waiting === 1 && lane.paused === 0) yield* makeReady(lane);
+  const ahead = yield* first(TURNS_AHEAD, lane.k, lane.places);
+  return { ok: true, value: { lane, isStarted: false, ahead: ahead?.n ?? 0 } };
+}
+
+function* insertTurn(
+  task: number,
+  lane: LaneRow,
+  number: number,
+  messageSeq: number,
+  by: { readonly owner: string; readonly call: CallFacts; readonly at: number; readonly slot?: Slot },
+  isStarted: boolean,
+): Steps<void> {
+  const started = isStarted ? by.at : null;
+  const holder = isStarted ? (by.slot?.instance ?? null) : null;
+  const call = JSON.stringify(by.call);
+  yield* first(INSERT_TURN, task, lane.k, lane.places, number, messageSeq, by.owner, call, by.at, started, holder, isStarted ? 1 : 0);
+}
+
+/** One attempt at one turn, as the world sees it. */
+export const runIdOf = (taskId: string, attempt: number): string => `${taskId}.${attempt}`;
+
+const startedRun = (
+  turn: {
+    readonly id: string;
+    readonly contextId: string;
+    readonly owner: string;
+    readonly tenant: string;
+    readonly agent: string;
+    readonly session: string;
+    readonly message: Message;
+    readonly metadata: JsonObject;
+    readonly call: CallFacts;
+    readonly at: number;
+  },
+  keys: { readonly task: number; readonly lane: number; readonly epoch: number; readonly turn: number; readonly seq: number },
+): Run => ({
+  token: { taskId: turn.id, task: keys.task, lane: keys.lane, epoch: keys.epoch },
+  contextId: turn.contextId,
+  owner: turn.owner,
+  tenant: turn.tenant,
+  agent: turn.agent,
+  session: turn.session,
+  turn: keys.turn,
+  attempt: 1,
+  message: turn.message,
+  metadata: turn.metadata,
+  call: turn.call,
+  ref: undefined,
+  startedAt: turn.at,
+  cancelRequested: false,
+  ended: false,
+  seq: keys.seq,
+});
+
+/** A message to a task that exists: its next turn, or an answer to its live run. */
+export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
+  const { message, at } = followUp;
+  const row = yield* visibleTask(followUp.scope, followUp.id);
+  if (!row) return { ok: false, why: 'absent' };
+  // Whoever changes a task with a turn holds its lane; a task without one is guarded by its head alone.
+  const lane = yield* first(LANE_BY_KEY, row.session);
+  if (lane) yield* first(LOCK_LANE, lane.k);
+  const task = yield* loadTask((yield* visibleTask(followUp.scope, followUp.id)) ?? row);
+  if ((JSON.parse(task.history) as Message[]).some((known) => known.messageId === message.messageId)) {
+    return { ok: true, value: { task, events: [], again: true } };
+  }
+  const turn = yield* first(TURN, row.k);
+  const isAsking = task.state === 'input-required' || task.state === 'auth-required';
+  if (turn) {
+    const isLive = turn.holder !== null && turn.ended === 0;
+    if (!isLive || !(isAsking || followUp.steerable)) return { ok: false, why: 'busy' };
+    return yield* tellLiveRun(row, message, at);
+  }
+  if (!isAsking) return { ok: false, why: 'terminal' };
+
+  const entrant = { ...followUp, session: row.session, agent: row.agent, owner: row.owner };
+  const place = yield* enterLane(entrant);
+  if (!place.ok) return place;
+  const { isStarted, ahead } = place.value;
+  const received: NewEvent = {
+    kind: 'message-received',
+    state: 'submitted',
+    message,
+    ...(!isStarted && { queuedAt: at, queuePosition: ahead }),
+  };
+  const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
+  if (!head) throw new StepConflict();
+  let committed = yield* appendRows(row.k, head.seq, [received], at);
+  yield* first(SET_TURNS, row.turns + 1, row.k);
+  yield* insertTurn(row.k, place.value.lane, row.turns + 1, head.seq, { ...followUp, owner: row.owner }, isStarted);
+  let epoch = head.epoch;
+  if (isStarted) {
+    const started = yield* first(ADVANCE_EPOCH, 1, row.k);
+    if (!started) throw new Error(`Task ${row.id} has no head.`);
+    epoch = started.epoch;
+    committed = [
+      ...committed,
+      ...(yield* appendRows(row.k, started.seq, [{ kind: 'run-started', state: 'working', attempt: 1 }], at)),
+    ];
+  }
+  yield* setStatus(row.k, committed);
+  yield* wake(row.id);
+  const keys = { task: row.k, lane: place.value.lane.k, epoch, turn: row.turns + 1, seq: committed.at(-1)?.seq ?? head.seq };
+  const metadata = JSON.parse(row.metadata) as JsonObject;
+  const facts = { id: row.id, contextId: row.context_id, owner: row.owner, tenant: row.tenant, agent: row.agent };
+  return {
+    ok: true,
+    value: {
+      task: yield* loadTask((yield* first(TASK_BY_ID, row.id)) ?? row),
+      events: committed,
+      again: false,
+      ...(isStarted && {
+        run: startedRun({ ...facts, session: row.session, message, metadata, call: followUp.call, at }, keys),
+      }),
+    },
+  };
+}
+
+function* tellLiveRun(row: TaskRow, message: Message, at: number): Steps<Result<Admitted>> {
+  const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
+  if (!head) return { ok: false, why: 'terminal' };
+  const committed = yield* appendRows(row.k, head.seq, [{ kind: 'message-received', state: 'working', message }], at);
+  yield* setStatus(row.k, committed);
+  yield* wake(row.id);
+  const reloaded = yield* first(TASK_BY_ID, row.id);
+  return { ok: true, value: { task: yield* loadTask(reloaded ?? row), events: committed, again: false } };
+}
+
+function* appendRows(task: number, lastSeq: number, events: readonly NewEvent[], at: number): Steps<Event[]> {
+  const { rows, committed } = numbered(task, lastSeq - events.length + 1, events, at);
+  yield* each(INSERT_EVENT, rows);
+  return committed;
+}
+

@@ -1,0 +1,147 @@
+import type { JsonObject, Message, NewEvent } from '#domain';
+
+import type { AgentName, CallFacts, ClaimedRun, InstanceId, Instant, Result, Run, TaskId } from '../task-store.ts';
+import {
+  DELETE_EXPIRED,
+  DELETE_LEASE,
+  HEAD_TURN,
+  HOLD_LANE,
+  INTERVENTIONS,
+  IS_ORPHAN,
+  LEASE,
+  LOCK_LANE,
+  ORPHANS,
+  OWNER_RUNNING,
+  READY_LANES,
+  REHOLD_LANE,
+  REHOLD_TURN,
+  START_TURN,
+  TAKE_LEASE,
+  type TurnRow,
+} from './lanes.sql.ts';
+import { all, each, first, type Steps, wake } from './step.ts';
+import { numbered, setStatus } from './task-row.ts';
+import { ADVANCE_EPOCH, EVENT_AT, INSERT_EVENT, TASK_BY_KEY, type TaskRow } from './tasks.sql.ts';
+
+/**
+ * Takes the heads of idle lanes. Two statements for every lane: the first locks it, the second picks its head in a
+ * snapshot that begins after the lock. In one statement the head could be a turn that another instance has claimed
+ * and finished in between, and a completed task would run again.
+ */
+export function* claim(request: {
+  readonly instance: InstanceId;
+  readonly free: Readonly<Record<AgentName, number>>;
+  readonly at: Instant;
+  readonly ownerRunning: number;
+}): Steps<readonly ClaimedRun[]> {
+  const { instance, at, ownerRunning } = request;
+  if (!(yield* first(LEASE, instance))) return [];
+  const claimed: ClaimedRun[] = [];
+  for (const [agent, free] of Object.entries(request.free)) {
+    if (free < 1) continue;
+    // With a limit per owner some of the ready lanes are passed over; look a little further.
+    const lanes = yield* all(READY_LANES, agent, at, ownerRunning > 0 ? free * 4 + 16 : free);
+    let taken = 0;
+    for (const lane of lanes) {
+      if (taken === free) break;
+      if (ownerRunning > 0 && ((yield* first(OWNER_RUNNING, lane.owner))?.n ?? 0) >= ownerRunning) continue;
+      const turn = yield* first(HEAD_TURN, lane.k);
+      if (!turn || turn.holder !== null) continue;
+      yield* first(HOLD_LANE, instance, lane.k);
+      claimed.push(yield* startTurn(turn, lane.key, instance, at));
+      taken += 1;
+    }
+  }
+  return claimed;
+}
+
+function* startTurn(turn: TurnRow, session: string, instance: InstanceId, at: Instant): Steps<ClaimedRun> {
+  const attempt = turn.attempt + 1;
+  const started = { ...turn, holder: instance, attempt, started_at: turn.started_at ?? at, ref: null };
+  yield* first(START_TURN, instance, attempt, started.started_at, turn.task);
+  const event: NewEvent = { kind: 'run-started', state: 'working', attempt };
+  const head = yield* first(ADVANCE_EPOCH, 1, turn.task);
+  if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
+  const { rows, committed } = numbered(turn.task, head.seq, [event], at);
+  yield* each(INSERT_EVENT, rows);
+  yield* setStatus(turn.task, committed);
+  const row = yield* taskOf(turn);
+  yield* wake(row.id);
+  return { run: yield* runOf(started, row, session, head, turn.ref), events: committed };
+}
+
+function* taskOf(turn: TurnRow): Steps<TaskRow> {
+  const row = yield* first(TASK_BY_KEY, turn.task);
+  if (!row) throw new Error(`Task ${turn.task} has a turn and no row.`);
+  return row;
+}
+
+function* runOf(
+  turn: TurnRow,
+  row: TaskRow,
+  session: string,
+  head: { readonly epoch: number; readonly seq: number; readonly ended: number },
+  ref: string | null,
+): Steps<Run> {
+  const carrier = yield* first(EVENT_AT, turn.task, turn.message_seq);
+  if (!carrier) throw new Error(`The message of task ${row.id} is missing.`);
+  const { message } = JSON.parse(carrier.data) as { message: Message };
+  return {
+    token: { taskId: row.id, task: turn.task, lane: turn.lane, epoch: head.epoch },
+    contextId: row.context_id,
+    owner: row.owner,
+    tenant: row.tenant,
+    agent: row.agent,
+    session,
+    turn: turn.number,
+    attempt: turn.attempt,
+    message,
+    metadata: JSON.parse(row.metadata) as JsonObject,
+    call: JSON.parse(turn.call) as CallFacts,
+    ref: ref === null ? undefined : (JSON.parse(ref) as JsonObject),
+    startedAt: turn.started_at ?? turn.queued_at,
+    cancelRequested: turn.cancel === 1,
+    ended: turn.ended === 1 || head.ended === 1,
+    seq: head.seq,
+  };
+}
+
+/** One row per instance is its lease; an expired one stays expired, whatever its owner believes. */
+export function* renew(instance: InstanceId, leaseMs: number): Steps<Result<null>> {
+  return (yield* first(TAKE_LEASE, instance, leaseMs)) ? { ok: true, value: null } : { ok: false, why: 'lost' };
+}
+
+export function* leave(instance: InstanceId): Steps<void> {
+  yield* first(DELETE_LEASE, instance);
+  yield* wake();
+}
+
+/** How many orphans one step takes over: a dead instance's many runs must not make one long transaction. */
+const REAP_BATCH = 64;
+
+/**
+ * Takes over the runs of instances whose lease is gone. The new epoch is the fence: from this commit on, nothing that
+ * the old holder still sends is written.
+ */
+export function* reap(instance: InstanceId, at: Instant): Steps<readonly ClaimedRun[]> {
+  if (!(yield* first(LEASE, instance))) return [];
+  yield* all(DELETE_EXPIRED);
+  const taken: ClaimedRun[] = [];
+  for (const orphan of yield* all(ORPHANS, REAP_BATCH)) {
+    yield* first(LOCK_LANE, orphan.lane);
+    const turn = yield* first(IS_ORPHAN, orphan.task);
+    if (!turn) continue;
+    const head = yield* first(ADVANCE_EPOCH, 0, turn.task);
+    if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
+    yield* first(REHOLD_TURN, instance, turn.task);
+    yield* first(REHOLD_LANE, instance, turn.lane);
+    const row = yield* taskOf(turn);
+    taken.push({ run: yield* runOf({ ...turn, holder: instance, started_at: turn.started_at ?? at }, row, row.session, head, turn.ref), events: [] });
+  }
+  return taken;
+}
+
+export function* interventions(instance: InstanceId): Steps<readonly TaskId[]> {
+  return (yield* all(INTERVENTIONS, instance)).map((row) => row.id);
+}
+

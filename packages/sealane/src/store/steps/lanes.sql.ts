@@ -1,0 +1,125 @@
+import { lock, sql } from './step.ts';
+
+export interface LaneRow {
+  readonly k: number;
+  readonly key: string;
+  readonly agent: string;
+  readonly owner: string;
+  readonly places: number;
+  readonly waiting: number;
+  readonly holder: string | null;
+  readonly paused: number;
+  readonly rank: number;
+  readonly ready_at: number;
+}
+
+export interface TurnRow {
+  readonly task: number;
+  readonly lane: number;
+  readonly place: number;
+  readonly number: number;
+  readonly message_seq: number;
+  readonly owner: string;
+  readonly call: string;
+  readonly queued_at: number;
+  readonly started_at: number | null;
+  readonly holder: string | null;
+  readonly attempt: number;
+  readonly ref: string | null;
+  readonly cancel: number;
+  readonly ended: number;
+}
+
+/**
+ * Takes the next place in a lane, making the lane if need be. The instance gets the lane at once when it has a slot
+ * (its id is given) and the lane is idle; otherwise the turn waits. No row: the lane is full.
+ */
+export const ENTER_LANE = sql<LaneRow>(`
+  INSERT INTO lanes (key, agent, owner, places, waiting, holder, paused, rank, ready_at)
+  VALUES (?, ?, ?, 1, CASE WHEN CAST(? AS TEXT) IS NULL THEN 1 ELSE 0 END, ?, 0, 0, 0)
+  ON CONFLICT (key) DO UPDATE SET
+    places = lanes.places + 1,
+    waiting = lanes.waiting + CASE
+      WHEN excluded.holder IS NOT NULL AND lanes.holder IS NULL AND lanes.waiting = 0 AND lanes.paused = 0 THEN 0
+      ELSE 1 END,
+    holder = CASE
+      WHEN excluded.holder IS NOT NULL AND lanes.holder IS NULL AND lanes.waiting = 0 AND lanes.paused = 0
+      THEN excluded.holder ELSE lanes.holder END
+  WHERE lanes.waiting < ?
+  RETURNING *`);
+export const LOCK_LANE = lock(`SELECT k FROM lanes WHERE k = ? {lock}`);
+export const LANE_BY_KEY = sql<LaneRow>(`SELECT * FROM lanes WHERE key = ?`);
+export const LANE = sql<LaneRow>(`SELECT * FROM lanes WHERE k = ?`);
+
+/**
+ * Fairness between owners: a lane that becomes ready queues behind the lowest rank that is ready and behind the other
+ * lanes of its owner, so an owner with a thousand lanes and one with a single lane take turns.
+ */
+export const NEXT_RANK = sql<{ lowest: number | null; own: number | null }>(`
+  SELECT
+    (SELECT min(rank) FROM lanes WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0) AS lowest,
+    (SELECT max(rank) FROM lanes WHERE owner = ? AND rank > 0) AS own`);
+export const SET_RANK = sql(`UPDATE lanes SET rank = ? WHERE k = ?`);
+
+/** The first half of a claim: lock idle lanes. Their heads are picked afterwards, in a snapshot that sees the lock. */
+export const READY_LANES = sql<LaneRow>(`
+  SELECT * FROM lanes
+  WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0 AND ready_at <= ?
+  ORDER BY rank LIMIT ? {lock-free}`);
+export const OWNER_RUNNING = sql<{ n: number }>(`
+  SELECT count(*) AS n FROM lanes WHERE owner = ? AND holder IS NOT NULL`);
+export const HOLD_LANE = sql(`UPDATE lanes SET holder = ?, waiting = waiting - 1 WHERE k = ?`);
+export const REHOLD_LANE = sql(`UPDATE lanes SET holder = ? WHERE k = ?`);
+export const DROP_IDLE_LANE = sql<{ k: number }>(`
+  DELETE FROM lanes WHERE k = ? AND waiting = 0 AND paused = 0 RETURNING k`);
+export const FREE_LANE = sql<LaneRow>(`UPDATE lanes SET holder = NULL, ready_at = 0 WHERE k = ? RETURNING *`);
+export const RETRY_LANE = sql<LaneRow>(`
+  UPDATE lanes SET holder = NULL, waiting = waiting + 1, ready_at = ? WHERE k = ? RETURNING *`);
+export const LEAVE_LANE = sql<LaneRow>(`UPDATE lanes SET waiting = waiting - 1 WHERE k = ? RETURNING *`);
+export const DROP_EMPTY_LANE = sql(`DELETE FROM lanes WHERE k = ? AND waiting = 0 AND holder IS NULL AND paused = 0`);
+
+export const INSERT_TURN = sql(`
+  INSERT INTO turns (task, lane, place, number, message_seq, owner, call, queued_at, started_at, holder, attempt, ref, cancel, ended)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)`);
+export const TURN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ?`);
+export const HEAD_TURN = sql<TurnRow>(`SELECT * FROM turns WHERE lane = ? ORDER BY place LIMIT 1`);
+export const TURNS_AHEAD = sql<{ n: number }>(`SELECT count(*) AS n FROM turns WHERE lane = ? AND place < ?`);
+export const START_TURN = sql(`UPDATE turns SET holder = ?, attempt = ?, started_at = ?, ref = NULL WHERE task = ?`);
+export const REHOLD_TURN = sql(`UPDATE turns SET holder = ? WHERE task = ?`);
+export const RETRY_TURN = sql(`UPDATE turns SET holder = NULL, ref = NULL WHERE task = ?`);
+export const SET_TURN_REF = sql(`UPDATE turns SET ref = ? WHERE task = ?`);
+export const SET_TURN_CANCEL = sql(`UPDATE turns SET cancel = 1 WHERE task = ?`);
+export const SET_TURN_ENDED = sql(`UPDATE turns SET ended = 1 WHERE task = ?`);
+export const DELETE_TURN = sql(`DELETE FROM turns WHERE task = ?`);
+export const OWNER_WAITING = sql<{ n: number }>(`
+  SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE owner = ? AND holder IS NULL LIMIT ?) AS w`);
+/** The task that runs in a lane now. */
+export const RUNNING_IN = sql<{ id: string; attempt: number }>(`
+  SELECT tasks.id AS id, turns.attempt AS attempt FROM lanes
+  JOIN turns ON turns.lane = lanes.k AND turns.holder IS NOT NULL
+  JOIN tasks ON tasks.k = turns.task
+  WHERE lanes.key = ?`);
+
+export const TAKE_LEASE = sql<{ id: string }>(`
+  INSERT INTO instances (id, lease_until) VALUES (?, now_ms() + ?)
+  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until WHERE instances.lease_until > now_ms()
+  RETURNING id`);
+export const LEASE = sql<{ id: string }>(`SELECT id FROM instances WHERE id = ? AND lease_until > now_ms()`);
+/** Deleting locks the row: a renewal that is under way is waited for and, if it came in time, respected. */
+export const DELETE_EXPIRED = sql<{ id: string }>(`DELETE FROM instances WHERE lease_until <= now_ms() RETURNING id`);
+export const DELETE_LEASE = sql(`DELETE FROM instances WHERE id = ?`);
+export const ORPHANS = sql<{ task: number; lane: number }>(`
+  SELECT task, lane FROM turns
+  WHERE holder IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = turns.holder)
+  ORDER BY task LIMIT ?`);
+export const IS_ORPHAN = sql<TurnRow>(`
+  SELECT * FROM turns
+  WHERE task = ? AND holder IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = turns.holder)`);
+export const INTERVENTIONS = sql<{ id: string }>(`
+  SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
+  WHERE turns.holder = ? AND (turns.cancel = 1 OR turns.ended = 1)`);
+
+export const PAUSE_LANE = sql<LaneRow>(`UPDATE lanes SET paused = ? WHERE key = ? RETURNING *`);
+export const PAUSE_AGENT = sql(`INSERT INTO paused_agents (agent) VALUES (?) ON CONFLICT (agent) DO NOTHING`);
+export const RESUME_AGENT = sql(`DELETE FROM paused_agents WHERE agent = ?`);
+export const PAUSED_AGENTS = sql<{ agent: string }>(`SELECT agent FROM paused_agents ORDER BY agent`);

@@ -1,0 +1,33 @@
+import {
+  DELETE_TURN,
+  DROP_EMPTY_LANE,
+  DROP_IDLE_LANE,
+  FREE_LANE,
+  type LaneRow,
+  LEAVE_LANE,
+  NEXT_RANK,
+  SET_RANK,
+} from './lanes.sql.ts';
+import { first, type Steps, wake } from './step.ts';
+
+/** Gives a lane that has just become ready its fair place among the ready ones, and tells the dispatchers. */
+export function* makeReady(lane: LaneRow): Steps<void> {
+  const rank = yield* first(NEXT_RANK, lane.agent, lane.owner);
+  yield* first(SET_RANK, 1 + Math.max(rank?.lowest ?? 0, rank?.own ?? 0), lane.k);
+  yield* wake();
+}
+
+/** The held turn is over: its lane goes on, or ceases to exist with nothing in it. The lane must be locked. */
+export function* releaseLane(lane: number, task: number): Steps<void> {
+  yield* first(DELETE_TURN, task);
+  if (yield* first(DROP_IDLE_LANE, lane)) return;
+  const freed = yield* first(FREE_LANE, lane);
+  if (freed && freed.waiting > 0 && freed.paused === 0) yield* makeReady(freed);
+}
+
+/** A turn that nobody holds leaves its lane. The lane must be locked. */
+export function* leaveLane(lane: number, task: number): Steps<void> {
+  yield* first(DELETE_TURN, task);
+  const left = yield* first(LEAVE_LANE, lane);
+  if (left && left.waiting === 0) yield* first(DROP_EMPTY_LANE, lane);
+}

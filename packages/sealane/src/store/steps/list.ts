@@ -1,0 +1,106 @@
+import { SealaneError, type State, STATES } from '#domain';
+
+import { COUNT_LIMIT, type ListQuery, type Page, type Scope, type StoredTask } from '../task-store.ts';
+import { all, first, type Param, type Statement, sql, type Steps } from './step.ts';
+import { loadTask } from './task-row.ts';
+import { TASK_BY_KEY } from './tasks.sql.ts';
+
+/**
+ * Lists by an ordered run of an index per state, merged: every combination of filters is a handful of range scans of
+ * as many rows as the page has, whatever the size of the table.
+ */
+export function* list(scope: Scope, query: ListQuery): Steps<Page> {
+  const filter = filterOf(scope, query);
+  const keys = yield* query.order === 'inserted' ? insertedPage(filter, query) : updatedPage(filter, query);
+  const total = yield* count(filter);
+  const page = keys.slice(0, query.limit);
+  const tasks: StoredTask[] = [];
+  for (const { k } of page) {
+    const row = yield* first(TASK_BY_KEY, k);
+    if (row) tasks.push(yield* loadTask(row));
+  }
+  const last = page.at(-1);
+  const hasMore = keys.length > query.limit && last !== undefined;
+  return { tasks, total, ...(hasMore && { next: encodeCursor(query.order, last) }) };
+}
+
+interface Filter {
+  readonly where: readonly string[];
+  readonly params: readonly Param[];
+  readonly states: readonly State[];
+}
+
+interface Position {
+  readonly k: number;
+  readonly ts: string;
+}
+
+const filterOf = (scope: Scope, query: ListQuery): Filter => {
+  const where: string[] = [];
+  const params: Param[] = [];
+  const must = (condition: string, param: Param | undefined): void => {
+    if (param === undefined) return;
+    where.push(condition);
+    params.push(param);
+  };
+  must('owner = ?', scope === 'all' ? query.owner : scope.owner);
+  must('tenant = ?', scope === 'all' ? undefined : scope.tenant);
+  must('context_id = ?', query.contextId);
+  must('agent = ?', scope === 'all' ? query.agent : (scope.agent ?? query.agent));
+  must('status_timestamp >= ?', query.since);
+  where.push('direct = 0');
+  return { where, params, states: query.states ?? STATES };
+};
+
+function* updatedPage(filter: Filter, query: ListQuery): Steps<readonly Position[]> {
+  const after = query.after === undefined ? undefined : decodeCursor(query.order, query.after);
+  const where = [...filter.where, ...(after ? ['(status_timestamp, k) < (?, ?)'] : [])];
+  const params = [...filter.params, ...(after ? [after.ts, after.k] : [])];
+  const run = `SELECT k, status_timestamp AS ts FROM tasks WHERE status_state = ? AND ${where.join(' AND ')}
+    ORDER BY status_timestamp DESC, k DESC LIMIT ?`;
+  const limit = query.limit + 1;
+  const text = `SELECT k, ts FROM (${filter.states.map((_, index) => `SELECT * FROM (${run}) AS s${index}`).join(' UNION ALL ')}) AS merged
+    ORDER BY ts DESC, k DESC LIMIT ?`;
+  const bound = filter.states.flatMap((state): Param[] => [state, ...params, limit]);
+  return yield* all(prepared<Position>(text), ...bound, limit);
+}
+
+function* insertedPage(filter: Filter, query: ListQuery): Steps<readonly Position[]> {
+  const after = query.after === undefined ? undefined : decodeCursor(query.order, query.after);
+  const states = filter.states.map(() => '?').join(', ');
+  const where = [...filter.where, `status_state IN (${states})`, ...(after ? ['k > ?'] : [])];
+  const text = `SELECT k, status_timestamp AS ts FROM tasks WHERE ${where.join(' AND ')} ORDER BY k LIMIT ?`;
+  const params = [...filter.params, ...filter.states, ...(after ? [after.k] : [])];
+  return yield* all(prepared<Position>(text), ...params, query.limit + 1);
+}
+
+function* count(filter: Filter): Steps<number> {
+  const states = filter.states.map(() => '?').join(', ');
+  const text = `SELECT count(*) AS n FROM (
+    SELECT 1 FROM tasks WHERE status_state IN (${states}) AND ${filter.where.join(' AND ')} LIMIT ?) AS counted`;
+  return (yield* first(prepared<{ n: number }>(text), ...filter.states, ...filter.params, COUNT_LIMIT + 1))?.n ?? 0;
+}
+
+/** There are few shapes of a list; each is one statement, so that drivers keep it prepared. */
+const shapes = new Map<string, Statement>();
+const prepared = <R extends object>(text: string): Statement<R> => {
+  let statement = shapes.get(text);
+  if (!statement) shapes.set(text, (statement = sql(text)));
+  return statement as Statement<R>;
+};
+
+/** A cursor is a place in the order, not a row: it stays good when tasks are updated or deleted between pages. */
+const encodeCursor = (order: ListQuery['order'], { ts, k }: Position): string =>
+  Buffer.from(JSON.stringify([order, ts, k])).toString('base64url');
+
+const decodeCursor = (order: ListQuery['order'], text: string): Position => {
+  try {
+    const [kind, ts, k] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [unknown, unknown, unknown];
+    if (kind === order && typeof ts === 'string' && Number.isSafeInteger(k)) return { ts, k: k as number };
+  } catch {
+    // falls through to the refusal
+  }
+  throw new SealaneError('invalid-params', 'The page token is not one that this service made: list again from the start.', {
+    facts: { field: 'pageToken' },
+  });
+};

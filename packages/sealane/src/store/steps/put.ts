@@ -1,0 +1,96 @@
+import { isTerminal, type NewEvent, type State } from '#domain';
+
+import type { PutTask, Result, Scope, StoredTask, TaskId } from '../task-store.ts';
+import { LOCK_LANE, TURN } from './lanes.sql.ts';
+import { leaveLane } from './lanes.ts';
+import { each, first, type Steps, wake } from './step.ts';
+import { foldIn, isoOf, numbered, reloadTask, sizeOf, visibleTask } from './task-row.ts';
+import {
+  DELETE_EVENTS,
+  DELETE_HEAD,
+  DELETE_IDEMPOTENCY,
+  DELETE_PUSH_CONFIGS,
+  DELETE_TASK,
+  INSERT_EVENT,
+  INSERT_HEAD,
+  INSERT_TASK,
+  LOCK_HEAD,
+  REOPEN_HEAD,
+  SET_CONTEXT,
+  TASK_BY_ID,
+  type TaskRow,
+} from './tasks.sql.ts';
+
+/** Writes a whole task as one event: how the store's views create and update. */
+export function* put(request: PutTask): Steps<Result<StoredTask>> {
+  const { snapshot, at } = request;
+  const row = yield* first(TASK_BY_ID, request.id);
+  if (row && request.mode === 'create') return { ok: false, why: 'conflict' };
+  if (!row && request.mode === 'replace') return { ok: false, why: 'absent' };
+  if (row && (row.owner !== request.owner || row.tenant !== request.tenant)) return { ok: false, why: 'absent' };
+  const event: NewEvent = { kind: 'task-put', state: snapshot.state, snapshot };
+  const ended = isTerminal(snapshot.state) ? 1 : 0;
+  if (row) {
+    yield* first(LOCK_HEAD, row.k);
+    if (yield* first(TURN, row.k)) return { ok: false, why: 'busy' };
+    // Who writes an ended task again may correct it, but cannot bring it back.
+    if (isTerminal(row.status_state as State) && row.status_state !== snapshot.state) return { ok: false, why: 'terminal' };
+    const head = yield* first(REOPEN_HEAD, ended, row.k);
+    if (!head) return { ok: false, why: 'absent' };
+    const { rows, committed } = numbered(row.k, head.seq, [event], at);
+    yield* each(INSERT_EVENT, rows);
+    if (row.context_id !== request.contextId) yield* first(SET_CONTEXT, request.contextId, row.k);
+    yield* foldIn(row.k, head, committed, at);
+    yield* wake(row.id);
+    return { ok: true, value: yield* reloadTask(row.k) };
+  }
+  const iso = isoOf(at);
+  const fresh: Omit<TaskRow, 'k'> = {
+    id: request.id,
+    context_id: request.contextId,
+    status_state: snapshot.state,
+    status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
+    status_timestamp: snapshot.statusAt || iso,
+    created_at: iso,
+    updated_at: iso,
+    artifacts: JSON.stringify(snapshot.artifacts),
+    history: JSON.stringify(snapshot.history),
+    metadata: JSON.stringify(snapshot.metadata),
+    owner: request.owner,
+    tenant: request.tenant,
+    agent: request.agent,
+    dialect: '1.0',
+    session: `put/${request.id}`,
+    direct: 0,
+    turns: 0,
+    folded: 1,
+  };
+  const inserted = yield* first(INSERT_TASK, ...Object.values(fresh));
+  if (!inserted) throw new Error('The database did not say which key the task got.');
+  yield* first(INSERT_HEAD, inserted.k, 1, 0, ended, sizeOf(fresh));
+  yield* each(INSERT_EVENT, numbered(inserted.k, 1, [event], at).rows);
+  return { ok: true, value: yield* reloadTask(inserted.k) };
+}
+
+/** Deletes a task that nobody works on; a waiting turn leaves its lane, which goes on. */
+export function* remove(scope: Scope, id: TaskId): Steps<Result<null>> {
+  const row = yield* visibleTask(scope, id);
+  if (!row) return { ok: false, why: 'absent' };
+  const seen = yield* first(TURN, row.k);
+  if (seen) yield* first(LOCK_LANE, seen.lane);
+  yield* first(LOCK_HEAD, row.k);
+  const turn = yield* first(TURN, row.k);
+  if (turn && turn.holder !== null) return { ok: false, why: 'busy' };
+  if (turn) yield* leaveLane(turn.lane, row.k);
+  yield* deleteTask(row.k, row.id);
+  yield* wake(row.id);
+  return { ok: true, value: null };
+}
+
+export function* deleteTask(task: number, id: TaskId): Steps<void> {
+  yield* first(DELETE_EVENTS, task);
+  yield* first(DELETE_HEAD, task);
+  yield* first(DELETE_PUSH_CONFIGS, task);
+  yield* first(DELETE_IDEMPOTENCY, id);
+  yield* first(DELETE_TASK, task);
+}

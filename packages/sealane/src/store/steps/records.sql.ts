@@ -1,0 +1,94 @@
+import { TERMINAL_STATES } from '#domain';
+
+import { sql } from './step.ts';
+
+const TERMINAL = TERMINAL_STATES.map((state) => `'${state}'`).join(', ');
+
+export const LIST_LANES = sql<{
+  key: string;
+  agent: string;
+  owner: string;
+  waiting: number;
+  running: string | null;
+  paused: number;
+  since: number | null;
+}>(`
+  SELECT lanes.key, lanes.agent, lanes.owner, lanes.waiting, lanes.paused,
+    (SELECT tasks.id FROM turns JOIN tasks ON tasks.k = turns.task
+      WHERE turns.lane = lanes.k AND turns.holder IS NOT NULL) AS running,
+    (SELECT min(turns.queued_at) FROM turns WHERE turns.lane = lanes.k) AS since
+  FROM lanes
+  WHERE lanes.key > ? AND (CAST(? AS TEXT) IS NULL OR lanes.agent = ?) AND (CAST(? AS TEXT) IS NULL OR lanes.owner = ?)
+  ORDER BY lanes.key LIMIT ?`);
+export const DROP_UNPAUSED_LANE = sql(`DELETE FROM lanes WHERE k = ? AND waiting = 0 AND holder IS NULL`);
+
+export interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly hash: string;
+  readonly admin: number;
+  readonly agents: string | null;
+  readonly permission: string;
+  readonly rate_per_minute: number | null;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly revoked_at: number | null;
+}
+export const ADD_KEY = sql<{ id: string }>(`
+  INSERT INTO api_keys (id, name, owner, hash, admin, agents, permission, rate_per_minute, created_at, expires_at, revoked_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO NOTHING RETURNING id`);
+export const KEY_BY_HASH = sql<KeyRow>(`SELECT * FROM api_keys WHERE hash = ?`);
+export const LIST_KEYS = sql<KeyRow>(`SELECT * FROM api_keys ORDER BY created_at, id`);
+/** A revoked key keeps its row for the audit and gives its name back. */
+export const REVOKE_KEY = sql<{ id: string }>(`
+  UPDATE api_keys SET revoked_at = ?, name = name || ' (revoked ' || id || ')'
+  WHERE (id = ? OR name = ?) AND revoked_at IS NULL RETURNING id`);
+
+export interface AuditRow {
+  readonly at: number;
+  readonly kind: string;
+  readonly actor: string;
+  readonly subject: string;
+  readonly facts: string;
+}
+export const RECORD_AUDIT = sql(`INSERT INTO audit (at, kind, actor, subject, facts) VALUES (?, ?, ?, ?, ?)`);
+export const LIST_AUDIT = sql<AuditRow>(`
+  SELECT at, kind, actor, subject, facts FROM audit
+  WHERE (CAST(? AS TEXT) IS NULL OR subject = ?) AND (CAST(? AS TEXT) IS NULL OR kind = ?)
+  ORDER BY k DESC LIMIT ?`);
+
+export const SAVE_PUSH_CONFIG = sql(`
+  INSERT INTO push_configs (task, id, config) VALUES (?, ?, ?)
+  ON CONFLICT (task, id) DO UPDATE SET config = excluded.config`);
+export const PUSH_CONFIGS = sql<{ id: string; config: string }>(`
+  SELECT push_configs.id AS id, config FROM push_configs JOIN tasks ON tasks.k = push_configs.task
+  WHERE tasks.id = ? ORDER BY push_configs.id`);
+export const DELETE_PUSH_CONFIG = sql<{ id: string }>(`DELETE FROM push_configs WHERE task = ? AND id = ? RETURNING id`);
+
+/** Only turns that never started: a retry waits on purpose. */
+export const QUEUED_BEFORE = sql<{ id: string }>(`
+  SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
+  WHERE turns.holder IS NULL AND turns.attempt = 0 AND turns.queued_at < ? ORDER BY turns.queued_at LIMIT ?`);
+export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
+  SELECT id FROM tasks
+  WHERE status_state IN ('input-required', 'auth-required') AND status_timestamp < ?
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)
+  LIMIT ?`);
+
+const NOT_HELD = `NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)`;
+export const ENDED_BEFORE = sql<{ k: number; id: string }>(`
+  SELECT k, id FROM tasks WHERE status_state IN (${TERMINAL}) AND status_timestamp < ? AND ${NOT_HELD} LIMIT ?`);
+export const ENDED_OF_OWNER = sql<{ k: number; id: string }>(`
+  SELECT k, id FROM tasks WHERE owner = ? AND status_state IN (${TERMINAL}) AND ${NOT_HELD} LIMIT ?`);
+export const ENDED_OF_CONTEXT = sql<{ k: number; id: string }>(`
+  SELECT k, id FROM tasks
+  WHERE context_id = ? AND (CAST(? AS TEXT) IS NULL OR owner = ?) AND status_state IN (${TERMINAL}) AND ${NOT_HELD}
+  LIMIT ?`);
+
+export const COUNT_TURNS = sql<{ waiting: number; running: number; oldest: number | null }>(`
+  SELECT
+    (SELECT count(*) FROM turns WHERE holder IS NULL) AS waiting,
+    (SELECT count(*) FROM turns WHERE holder IS NOT NULL) AS running,
+    (SELECT min(queued_at) FROM turns WHERE holder IS NULL) AS oldest`);

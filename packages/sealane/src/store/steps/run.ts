@@ -1,0 +1,75 @@
+import type { JsonObject, NewEvent } from '#domain';
+
+import type { Appended, Finished, Instant, Result, RunToken } from '../task-store.ts';
+import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF } from './lanes.sql.ts';
+import { makeReady, releaseLane } from './lanes.ts';
+import { each, first, type Steps, wake } from './step.ts';
+import { checkpoint, endsTask, foldIn, numbered, setStatus } from './task-row.ts';
+import { ADVANCE_RUN, HEAD, INSERT_EVENT, LOCK_HEAD } from './tasks.sql.ts';
+
+/** What a run reports while it works. Touches the task's row only when its status changes. */
+export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<Appended>> {
+  const texts = events.map((event) => JSON.stringify(event));
+  const bytes = texts.reduce((sum, text) => sum + text.length, 0);
+  const head = yield* first(ADVANCE_RUN, events.length, bytes, 0, run.task, run.epoch);
+  if (!head) return yield* refused(run);
+  const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
+  yield* each(INSERT_EVENT, rows);
+  yield* setStatus(run.task, committed);
+  yield* checkpoint(run.task, head);
+  yield* wake(run.taskId);
+  return { ok: true, value: { events: committed } };
+}
+
+/** The fence let nothing through: somebody else has the run, or the task has ended without it. */
+function* refused(run: RunToken): Steps<{ ok: false; why: 'lost' | 'terminal' }> {
+  const head = yield* first(HEAD, run.task);
+  return { ok: false, why: head && head.epoch === run.epoch && head.ended === 1 ? 'terminal' : 'lost' };
+}
+
+/** True while the run's epoch is the current one; its head is locked until the commit. */
+function* isHeld(run: RunToken): Steps<boolean> {
+  yield* first(LOCK_HEAD, run.task);
+  return (yield* first(HEAD, run.task))?.epoch === run.epoch;
+}
+
+export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
+  if (!(yield* isHeld(run))) return { ok: false, why: 'lost' };
+  yield* first(SET_TURN_REF, JSON.stringify(ref), run.task);
+  return { ok: true, value: null };
+}
+
+/** The turn's last events: the snapshot is folded, and with `release` the lane goes on in the same step. */
+export function* finish(
+  run: RunToken,
+  events: readonly NewEvent[],
+  at: Instant,
+  release: boolean,
+): Steps<Result<Finished>> {
+  yield* first(LOCK_LANE, run.lane);
+  const head = yield* first(ADVANCE_RUN, events.length, 0, endsTask(events) ? 1 : 0, run.task, run.epoch);
+  if (!head) return yield* refused(run);
+  const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
+  yield* each(INSERT_EVENT, rows);
+  const task = yield* foldIn(run.task, head, committed, at);
+  if (release) yield* releaseLane(run.lane, run.task);
+  else yield* first(SET_TURN_ENDED, run.task);
+  yield* wake(run.taskId);
+  return { ok: true, value: { task, events: committed } };
+}
+
+/** The run is dead: its lane goes on, or its turn goes back to the head of the lane for another attempt. */
+export function* release(run: RunToken, at: Instant, retryAt?: Instant): Steps<Result<null>> {
+  yield* first(LOCK_LANE, run.lane);
+  if (!(yield* isHeld(run))) return { ok: false, why: 'lost' };
+  if (retryAt === undefined) {
+    yield* releaseLane(run.lane, run.task);
+    return { ok: true, value: null };
+  }
+  if ((yield* first(HEAD, run.task))?.ended === 1) return { ok: false, why: 'terminal' };
+  yield* first(RETRY_TURN, run.task);
+  const lane = yield* first(RETRY_LANE, Math.max(retryAt, at), run.lane);
+  if (lane) yield* makeReady(lane);
+  return { ok: true, value: null };
+}
+

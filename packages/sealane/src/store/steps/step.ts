@@ -1,0 +1,53 @@
+/**
+ * The store's algorithm is written once, as generators that yield statements and get rows back. A driver executes
+ * them: SQLite inside its worker thread, many generators to one commit; PostgreSQL over a connection, statement by
+ * statement. Whatever a generator yields between its start and its return is one atomic step.
+ */
+export type Param = string | number | null;
+export type Row = Readonly<Record<string, Param>>;
+
+/**
+ * One SQL statement in the dialect both databases share, with `?` for parameters and these words in braces:
+ * `{lock}` locks the rows it reads (SQLite has one writer and needs none), `{lock-free}` also skips rows that others
+ * have locked. `now_ms()` is the database's clock.
+ */
+export interface Statement<R extends object = object> {
+  readonly text: string;
+  /** True: it exists to take a row lock, and a database with a single writer leaves it out. */
+  readonly locksOnly: boolean;
+  /** Only for types: what a row looks like. */
+  readonly row?: R;
+}
+
+export const sql = <R extends object = object>(text: string): Statement<R> => ({ text, locksOnly: false });
+export const lock = (text: string): Statement => ({ text, locksOnly: true });
+
+export type Step =
+  | { readonly kind: 'query'; readonly statement: Statement; readonly params: readonly Param[] }
+  /** The same statement for every row of parameters; answers nothing. */
+  | { readonly kind: 'each'; readonly statement: Statement; readonly rows: readonly (readonly Param[])[] }
+  /** After the commit, tell all instances: this task has new events, or (without a task) some lane may be ready. */
+  | { readonly kind: 'wake'; readonly task: string | undefined };
+
+export type Steps<T> = Generator<Step, T, readonly object[]>;
+
+export function* all<R extends object>(statement: Statement<R>, ...params: Param[]): Steps<readonly R[]> {
+  return (yield { kind: 'query', statement, params }) as readonly R[];
+}
+
+export function* first<R extends object>(statement: Statement<R>, ...params: Param[]): Steps<R | undefined> {
+  return (yield { kind: 'query', statement, params })[0] as R | undefined;
+}
+
+export function* each(statement: Statement, rows: readonly (readonly Param[])[]): Steps<void> {
+  yield { kind: 'each', statement, rows };
+}
+
+export function* wake(task?: string): Steps<void> {
+  yield { kind: 'wake', task };
+}
+
+/** Thrown by a step that lost a race it can win by starting again; the driver rolls back and repeats it. */
+export class StepConflict extends Error {
+  override readonly name = 'StepConflict';
+}

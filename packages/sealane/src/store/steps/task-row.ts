@@ -1,0 +1,183 @@
+import { type Event, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
+
+import type { Instant, Scope, StoredTask } from '../task-store.ts';
+import { LANE, TURN, TURNS_AHEAD } from './lanes.sql.ts';
+import { all, first, type Param, type Steps } from './step.ts';
+import {
+  type EventRow,
+  EVENTS_AFTER,
+  HEAD,
+  type HeadRow,
+  SET_CONTENT,
+  SET_HEAD_FOLDED,
+  SET_SNAPSHOT,
+  SET_STATUS,
+  TASK_BY_ID,
+  TASK_BY_KEY,
+  type TaskRow,
+} from './tasks.sql.ts';
+
+export const isoOf = (at: Instant): string => new Date(at).toISOString();
+
+const ALL = Number.MAX_SAFE_INTEGER;
+
+export const inScope = (scope: Scope, row: TaskRow): boolean =>
+  scope === 'all' ||
+  (row.owner === scope.owner && row.tenant === scope.tenant && (scope.agent === undefined || row.agent === scope.agent));
+
+/** The task of that id if the scope may see it: a foreign one is as absent as an unknown one. */
+export function* visibleTask(scope: Scope, id: string): Steps<TaskRow | undefined> {
+  const row = yield* first(TASK_BY_ID, id);
+  return row && inScope(scope, row) ? row : undefined;
+}
+
+/** Numbers events from `from` on, as rows for the log and as what readers get. */
+export const numbered = (
+  task: number,
+  from: number,
+  events: readonly NewEvent[],
+  at: Instant,
+  texts: readonly string[] = events.map((event) => JSON.stringify(event)),
+): { readonly rows: Param[][]; readonly committed: Event[] } => {
+  const iso = isoOf(at);
+  return {
+    rows: texts.map((text, index) => [task, from + index, at, text]),
+    committed: events.map((event, index) => ({ seq: from + index, at: iso, event })),
+  };
+};
+
+export const eventOf = ({ seq, at, data }: EventRow): Event => ({
+  seq,
+  at: isoOf(at),
+  event: JSON.parse(data) as NewEvent,
+});
+
+export function* eventsAfter(task: number, after: number, limit = ALL): Steps<Event[]> {
+  return (yield* all(EVENTS_AFTER, task, after, limit)).map(eventOf);
+}
+
+export const snapshotOf = (row: TaskRow): TaskSnapshot => ({
+  state: row.status_state as State,
+  statusAt: row.status_timestamp,
+  artifacts: JSON.parse(row.artifacts),
+  history: JSON.parse(row.history),
+  metadata: JSON.parse(row.metadata),
+  ...(row.status_message !== null && { statusMessage: JSON.parse(row.status_message) }),
+});
+
+/** A row with its content brought up to date by the events it has not folded yet. */
+const withTail = (row: TaskRow, tail: readonly Event[]): TaskRow => {
+  if (tail.length === 0) return row;
+  const snapshot = fold(snapshotOf(row), tail);
+  return {
+    ...row,
+    status_state: snapshot.state,
+    status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
+    status_timestamp: snapshot.statusAt,
+    artifacts: JSON.stringify(snapshot.artifacts),
+    history: JSON.stringify(snapshot.history),
+    metadata: JSON.stringify(snapshot.metadata),
+    folded: tail.at(-1)?.seq ?? row.folded,
+  };
+};
+
+/** What the port promises of a row: the whole task as of event `seq`. */
+export const storedTask = (row: TaskRow, queue?: { position: number; queuedAt: Instant }): StoredTask => ({
+  id: row.id,
+  contextId: row.context_id,
+  owner: row.owner,
+  tenant: row.tenant,
+  agent: row.agent,
+  dialect: row.dialect,
+  lane: row.session,
+  direct: row.direct === 1,
+  state: row.status_state as State,
+  statusMessage: row.status_message,
+  statusAt: row.status_timestamp,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  artifacts: row.artifacts,
+  history: row.history,
+  metadata: row.metadata,
+  seq: row.folded,
+  ...(queue && { queuePosition: queue.position, queuedAt: queue.queuedAt }),
+});
+
+/** The task with everything that has happened to it, and its place in its lane while it waits. */
+export function* loadTask(row: TaskRow): Steps<StoredTask> {
+  const tail = yield* eventsAfter(row.k, row.folded);
+  const whole = withTail(row, tail);
+  if (whole.status_state !== 'submitted') return storedTask(whole);
+  const turn = yield* first(TURN, row.k);
+  if (!turn || turn.holder !== null) return storedTask(whole);
+  const ahead = yield* first(TURNS_AHEAD, turn.lane, turn.place);
+  return storedTask(whole, { position: ahead?.n ?? 0, queuedAt: turn.queued_at });
+}
+
+export function* reloadTask(task: number): Steps<StoredTask> {
+  const row = yield* first(TASK_BY_KEY, task);
+  if (!row) throw new Error(`Task ${task} disappeared inside its own step.`);
+  return yield* loadTask(row);
+}
+
+/**
+ * Writes the snapshot that includes `news`, the events just appended after `head.seq` was advanced. Reads the tail
+ * only when there is one, so a turn that ended with its first append costs no extra read.
+ */
+export function* foldIn(task: number, head: HeadRow, news: readonly Event[], at: Instant): Steps<StoredTask> {
+  const row = yield* first(TASK_BY_KEY, task);
+  if (!row) throw new Error(`Task ${task} has a head and no row.`);
+  const tail = row.folded + news.length === head.seq ? news : yield* eventsAfter(task, row.folded);
+  const whole = { ...withTail(row, tail), updated_at: isoOf(at) };
+  yield* first(
+    SET_SNAPSHOT,
+    whole.status_state,
+    whole.status_message,
+    whole.status_timestamp,
+    whole.updated_at,
+    whole.artifacts,
+    whole.history,
+    whole.metadata,
+    whole.folded,
+    task,
+  );
+  yield* first(SET_HEAD_FOLDED, sizeOf(whole), task);
+  return storedTask(whole);
+}
+
+/** Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be. */
+export function* setStatus(task: number, news: readonly Event[]): Steps<void> {
+  const last = news.findLast(({ event }) => event.kind !== 'artifact-added');
+  if (!last || last.event.kind === 'artifact-added') return;
+  const message = 'message' in last.event && last.event.message && last.event.message.role === 'ROLE_AGENT' ? last.event.message : undefined;
+  yield* first(SET_STATUS, last.event.state, message ? JSON.stringify(message) : null, last.at, last.at, task);
+}
+
+/** Below this many bytes a tail is cheaper to fold at each read than to fold once and store. */
+const CHECKPOINT_BYTES = 256 * 1024;
+
+/** Folds a tail that has outgrown what is folded already: the work is proportional to what was appended since. */
+export function* checkpoint(task: number, head: HeadRow): Steps<void> {
+  if (head.tail < CHECKPOINT_BYTES || head.tail < head.content) return;
+  const row = yield* first(TASK_BY_KEY, task);
+  if (!row) return;
+  const whole = withTail(row, yield* eventsAfter(task, row.folded));
+  yield* first(SET_CONTENT, whole.artifacts, whole.history, whole.metadata, whole.folded, task);
+  yield* first(SET_HEAD_FOLDED, sizeOf(whole), task);
+}
+
+export const sizeOf = (row: Pick<TaskRow, 'artifacts' | 'history' | 'metadata'>): number =>
+  row.artifacts.length + row.history.length + row.metadata.length;
+
+export function* headOf(task: number): Steps<HeadRow> {
+  const head = yield* first(HEAD, task);
+  if (!head) throw new Error(`Task ${task} has no head.`);
+  return head;
+}
+
+export function* sessionOfLane(lane: number): Steps<string> {
+  return (yield* first(LANE, lane))?.key ?? '';
+}
+
+export const endsTask = (events: readonly NewEvent[]): boolean =>
+  events.some((event) => event.kind !== 'artifact-added' && isTerminal(event.state));

@@ -1,0 +1,88 @@
+import { lock, sql } from './step.ts';
+
+export interface TaskRow {
+  readonly k: number;
+  readonly id: string;
+  readonly context_id: string;
+  readonly status_state: string;
+  readonly status_message: string | null;
+  readonly status_timestamp: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly artifacts: string;
+  readonly history: string;
+  readonly metadata: string;
+  readonly owner: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly dialect: string;
+  readonly session: string;
+  readonly direct: number;
+  readonly turns: number;
+  readonly folded: number;
+}
+
+export interface HeadRow {
+  readonly seq: number;
+  readonly epoch: number;
+  readonly ended: number;
+  readonly tail: number;
+  readonly content: number;
+}
+
+export interface EventRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly data: string;
+}
+
+export const INSERT_TASK = sql<{ k: number }>(`
+  INSERT INTO tasks (id, context_id, status_state, status_message, status_timestamp, created_at, updated_at,
+    artifacts, history, metadata, owner, tenant, agent, dialect, session, direct, turns, folded)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  RETURNING k`);
+export const TASK_BY_ID = sql<TaskRow>(`SELECT * FROM tasks WHERE id = ?`);
+export const TASK_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k = ?`);
+export const SET_STATUS = sql(`
+  UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
+export const SET_SNAPSHOT = sql(`
+  UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
+    artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
+export const SET_CONTENT = sql(`UPDATE tasks SET artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
+export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
+export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
+export const DELETE_TASK = sql(`DELETE FROM tasks WHERE k = ?`);
+
+export const INSERT_HEAD = sql(`
+  INSERT INTO heads (task, seq, epoch, ended, tail, content) VALUES (?, ?, ?, ?, 0, ?)`);
+export const HEAD = sql<HeadRow>(`SELECT seq, epoch, ended, tail, content FROM heads WHERE task = ?`);
+export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
+/** The fence of a run: no row means that its lease is lost or its task has ended. */
+export const ADVANCE_RUN = sql<HeadRow>(`
+  UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
+  WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, tail, content`);
+/** The same for those who write from outside a run. */
+export const ADVANCE_TASK = sql<HeadRow>(`
+  UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
+  WHERE task = ? AND ended = 0 RETURNING seq, epoch, ended, tail, content`);
+/** A new holder: whatever the previous one still writes misses its epoch. */
+export const ADVANCE_EPOCH = sql<HeadRow>(`
+  UPDATE heads SET epoch = epoch + 1, seq = seq + ? WHERE task = ? RETURNING seq, epoch, ended, tail, content`);
+export const SET_HEAD_FOLDED = sql(`UPDATE heads SET tail = 0, content = ? WHERE task = ?`);
+export const REOPEN_HEAD = sql<HeadRow>(`
+  UPDATE heads SET seq = seq + 1, ended = ? WHERE task = ? RETURNING seq, epoch, ended, tail, content`);
+export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
+
+export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);
+export const EVENTS_AFTER = sql<EventRow>(`
+  SELECT seq, at, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?`);
+export const EVENT_AT = sql<EventRow>(`SELECT seq, at, data FROM events WHERE task = ? AND seq = ?`);
+export const DELETE_EVENTS = sql(`DELETE FROM events WHERE task = ?`);
+
+export const INSERT_IDEMPOTENCY = sql<{ task_id: string }>(`
+  INSERT INTO idempotency (owner, key, body_hash, task_id) VALUES (?, ?, ?, ?)
+  ON CONFLICT (owner, key) DO NOTHING RETURNING task_id`);
+export const FIND_IDEMPOTENCY = sql<{ body_hash: string; task_id: string }>(`
+  SELECT body_hash, task_id FROM idempotency WHERE owner = ? AND key = ?`);
+export const DELETE_IDEMPOTENCY = sql(`DELETE FROM idempotency WHERE task_id = ?`);
+export const DELETE_PUSH_CONFIGS = sql(`DELETE FROM push_configs WHERE task = ?`);

@@ -1,0 +1,322 @@
+import { commit, deleteFrom, insert, rollback, select, selectForUpdate, update } from './statement.ts';
+import type { See, Table, Transaction } from './statement.ts';
+
+/**
+ * Sealane's lease protocol on PostgreSQL: who may run a turn, who may write to a task's log, and what happens to the
+ * turns of an instance that is gone. Each function below is one transaction, statement by statement.
+ *
+ * What the checker proves: in the scenarios it is given (two or three instances, one or two lanes, two tasks, a crash, a
+ * pause or a lost connection, a cancel), no order in which PostgreSQL may take the steps of these transactions breaks
+ * one of the promises in `promises.ts`. All orders are tried.
+ *
+ * What it does not prove: that the store's SQL text says the same as this file (the contract suite and the chaos tests
+ * run the real thing), anything about larger scenarios, admission, follow-ups, deadlines or the outbox, nor that the
+ * runner keeps its side: that it aborts a run before its lease ends and really kills what it aborts.
+ *
+ * Locks are always taken in the same order: the lane's row first, then the head's.
+ */
+export type Lane = { readonly key: string; readonly holder: string | null; readonly waiting: number };
+export type Turn = {
+  readonly lane: string;
+  readonly place: number;
+  readonly task: string;
+  readonly holder: string | null;
+  readonly attempt: number;
+};
+export type Head = { readonly task: string; readonly seq: number; readonly epoch: number };
+export type LogEvent = { readonly task: string; readonly seq: number; readonly kind: EventKind; readonly by: number };
+export type TaskRow = { readonly task: string; readonly lane: string; readonly state: State };
+/** `ranOut` stands for `lease_until < now()`: the clock sets it, whoever may hold the row. */
+export type Instance = { readonly id: string; readonly ranOut: boolean };
+
+export type EndState = 'completed' | 'failed' | 'canceled';
+export type State = 'submitted' | 'working' | EndState;
+export type EventKind = 'task-admitted' | 'run-started' | 'chunk' | 'run-lost' | 'cancel-requested' | EndState;
+
+export const lanes: Table<Lane> = { name: 'lanes', key: ({ key }) => key };
+export const turns: Table<Turn> = { name: 'turns', key: ({ lane, place }) => `${lane}.${place}` };
+export const heads: Table<Head> = { name: 'heads', key: ({ task }) => task };
+export const events: Table<LogEvent> = { name: 'events', key: ({ task, seq }) => `${task}.${seq}` };
+export const tasks: Table<TaskRow> = { name: 'tasks', key: ({ task }) => task };
+export const instances: Table<Instance> = { name: 'instances', key: ({ id }) => id };
+
+/** What a runner holds in its hand after a claim or a reap. */
+export type Run = {
+  readonly lane: string;
+  readonly task: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  /** The last event it knows of; only the unlocked fence numbers by it. */
+  readonly seq: number;
+};
+
+/** The choices that matter, each the other way round where `sealane` below has `false`. */
+export interface Protocol {
+  /** A mistake: claim locks the lane and picks its head in one statement, so in one snapshot. */
+  readonly oneStatementClaim: boolean;
+  /** A mistake: append looks whether its epoch still holds, then inserts under a number of its own. */
+  readonly unlockedFence: boolean;
+  /** A mistake: finish advances the head whatever its epoch. */
+  readonly noFence: boolean;
+  /** A mistake, unless the runner's own clock saves it: renew extends a lease that has run out. */
+  readonly reviveLease: boolean;
+  /** A mistake: reap deletes the instance and takes what it holds at that moment; its claim under way is nobody's. */
+  readonly reapOnce: boolean;
+  /**
+   * A precaution: reap first writes the instance's row, so that it and a renewal under way wait for each other. Without
+   * it the runner itself has to notice that its renewal was answered too late.
+   */
+  readonly reapEndsLease: boolean;
+  /** A precaution: finish and release end their epoch, so that either can be sent twice and a late append is lost. */
+  readonly finishEndsEpoch: boolean;
+}
+
+export const sealane: Protocol = {
+  oneStatementClaim: false,
+  unlockedFence: false,
+  noFence: false,
+  reviveLease: false,
+  reapOnce: false,
+  reapEndsLease: false,
+  finishEndsEpoch: false,
+};
+
+export const isOpen = (state: State): boolean => state === 'submitted' || state === 'working';
+
+const hasLease = (see: See, me: string): boolean => see(instances).some(({ id, ranOut }) => id === me && !ranOut);
+
+const idsOf = (rows: readonly Instance[]): readonly string[] => rows.map(({ id }) => id);
+
+const headTurn = (see: See, lane: string): Turn | undefined =>
+  see(turns)
+    .filter((turn) => turn.lane === lane)
+    .sort((a, b) => a.place - b.place)[0];
+
+export function* claim(me: string, protocol: Protocol): Transaction<Run> {
+  const [lane] = yield* selectForUpdate(
+    `SELECT key FROM lanes WHERE waiting > 0 AND holder IS NULL AND ${me}'s lease holds LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    lanes,
+    {
+      subselect: (see) => ({
+        hasLease: hasLease(see, me),
+        // What one statement would read beside the lane: the head as its snapshot knows it.
+        heads: protocol.oneStatementClaim ? see(lanes).map(({ key }) => headTurn(see, key) ?? null) : [],
+      }),
+      where: ({ waiting, holder }, { hasLease }) => waiting > 0 && holder === null && hasLease,
+      returning: ({ key }, { heads }) => ({ key, head: heads.find((turn) => turn?.lane === key) }),
+      limit: 1,
+      skipLocked: true,
+    },
+  );
+  if (!lane) return rollback;
+  yield* update(
+    `UPDATE lanes SET holder = ${me} WHERE key = ${lane.key}`,
+    lanes,
+    ({ key }) => key === lane.key,
+    () => ({ holder: me }),
+  );
+  // A new statement and so a new snapshot, taken under the lane's lock: nobody can end or take this turn any more.
+  const turn = protocol.oneStatementClaim
+    ? lane.head
+    : yield* select(`SELECT task, place FROM turns WHERE lane = ${lane.key} ORDER BY place LIMIT 1`, (see) =>
+        headTurn(see, lane.key),
+      );
+  if (!turn) return rollback;
+  yield* update(
+    `UPDATE turns SET holder = ${me}, attempt = attempt + 1 WHERE (lane, place) = (${turn.lane}, ${turn.place})`,
+    turns,
+    ({ lane, place }) => lane === turn.lane && place === turn.place,
+    ({ attempt }) => ({ holder: me, attempt: attempt + 1 }),
+  );
+  const [head] = yield* update(
+    `UPDATE heads SET epoch = epoch + 1, seq = seq + 1 WHERE task = ${turn.task} RETURNING epoch, seq`,
+    heads,
+    ({ task }) => task === turn.task,
+    ({ epoch, seq }) => ({ epoch: epoch + 1, seq: seq + 1 }),
+  );
+  if (!head) return rollback;
+  yield* insertEvent(head, 'run-started', head.epoch);
+  yield* update(
+    `UPDATE tasks SET state = working WHERE task = ${turn.task}`,
+    tasks,
+    ({ task }) => task === turn.task,
+    () => ({ state: 'working' as const }),
+  );
+  return commit({ lane: lane.key, task: turn.task, epoch: head.epoch, attempt: turn.attempt + 1, seq: head.seq });
+}
+
+export function* append(run: Run, protocol: Protocol): Transaction<null> {
+  if (protocol.unlockedFence) {
+    const [event] = yield* insert(
+      `INSERT INTO events SELECT ${run.task}, ${run.seq + 1}, chunk WHERE EXISTS (SELECT FROM heads WHERE task = ${run.task} AND epoch = ${run.epoch})`,
+      events,
+      { task: run.task, seq: run.seq + 1, kind: 'chunk', by: run.epoch },
+      (see) => see(heads).some(({ task, epoch }) => task === run.task && epoch === run.epoch),
+    );
+    if (!event) return rollback;
+    yield* advanceHead(run.task);
+    return commit(null);
+  }
+  const head = yield* advanceHead(run.task, run.epoch);
+  if (!head) return rollback;
+  yield* insertEvent(head, 'chunk', run.epoch);
+  return commit(null);
+}
+
+/** Ends the turn and frees its lane. Nothing is written when the run is lost. */
+export function* finish(run: Run, end: EndState, protocol: Protocol): Transaction<null> {
+  yield* lockLane(run.lane);
+  const head = yield* advanceHead(run.task, protocol.noFence ? undefined : run.epoch, protocol.finishEndsEpoch);
+  if (!head) return rollback;
+  yield* endTurn(head, end, run.epoch);
+  yield* update(
+    `UPDATE lanes SET waiting = waiting - 1, holder = NULL WHERE key = ${run.lane}`,
+    lanes,
+    ({ key }) => key === run.lane,
+    ({ waiting }) => ({ waiting: waiting - 1, holder: null }),
+  );
+  return commit(null);
+}
+
+/** Gives the turn back to the head of its lane for another attempt. */
+export function* release(run: Run, protocol: Protocol): Transaction<null> {
+  yield* lockLane(run.lane);
+  const head = yield* advanceHead(run.task, run.epoch, protocol.finishEndsEpoch);
+  if (!head) return rollback;
+  yield* insertEvent(head, 'run-lost', run.epoch);
+  yield* update(
+    `UPDATE turns SET holder = NULL WHERE task = ${run.task}`,
+    turns,
+    ({ task }) => task === run.task,
+    () => ({ holder: null }),
+  );
+  yield* update(
+    `UPDATE lanes SET holder = NULL WHERE key = ${run.lane}`,
+    lanes,
+    ({ key }) => key === run.lane,
+    () => ({ holder: null }),
+  );
+  return commit(null);
+}
+
+export function* renew(me: string, protocol: Protocol): Transaction<null> {
+  const [instance] = yield* update(
+    `UPDATE instances SET lease_until = … WHERE id = ${me}${protocol.reviveLease ? '' : ' AND lease_until > now()'}`,
+    instances,
+    ({ id, ranOut }) => id === me && (protocol.reviveLease || !ranOut),
+    () => ({ ranOut: false }),
+  );
+  return instance ? commit(null) : rollback;
+}
+
+/** Takes over the turns of instances whose lease has run out, under a new epoch. */
+export function* reap(me: string, protocol: Protocol): Transaction<readonly Run[]> {
+  const ended = yield* endLeases(protocol);
+  const orphaned = yield* selectForUpdate(
+    `SELECT key FROM lanes WHERE holder IN (${ended?.join() ?? 'SELECT id FROM instances WHERE lease_until < now()'}) ORDER BY key FOR UPDATE`,
+    lanes,
+    {
+      subselect: (see) => ended ?? idsOf(see(instances).filter(({ ranOut }) => ranOut)),
+      where: ({ holder }, gone) => holder !== null && gone.includes(holder),
+      returning: ({ key }) => key,
+    },
+  );
+  if (orphaned.length === 0) return protocol.reapOnce ? commit([]) : rollback;
+  const taken = yield* update(
+    `UPDATE turns SET holder = ${me} WHERE lane IN (${orphaned.join()}) AND holder IS NOT NULL RETURNING *`,
+    turns,
+    ({ lane, holder }) => orphaned.includes(lane) && holder !== null,
+    () => ({ holder: me }),
+  );
+  const fenced = yield* update(
+    `UPDATE heads SET epoch = epoch + 1 WHERE task IN (${taken.map(({ task }) => task).join()}) RETURNING *`,
+    heads,
+    ({ task }) => taken.some((turn) => turn.task === task),
+    ({ epoch }) => ({ epoch: epoch + 1 }),
+  );
+  yield* update(
+    `UPDATE lanes SET holder = ${me} WHERE key IN (${orphaned.join()})`,
+    lanes,
+    ({ key }) => orphaned.includes(key),
+    () => ({ holder: me }),
+  );
+  return commit(
+    taken.flatMap(({ lane, task, attempt }) =>
+      fenced.filter((head) => head.task === task).map(({ epoch, seq }) => ({ lane, task, epoch, attempt, seq })),
+    ),
+  );
+}
+
+function* endLeases(protocol: Protocol) {
+  const hasRunOut = ({ ranOut }: Instance) => ranOut;
+  if (protocol.reapOnce)
+    return idsOf(yield* deleteFrom('DELETE FROM instances WHERE lease_until < now() RETURNING id', instances, hasRunOut));
+  if (protocol.reapEndsLease)
+    return idsOf(
+      yield* update(
+        "UPDATE instances SET lease_until = '-infinity' WHERE lease_until < now() RETURNING id",
+        instances,
+        hasRunOut,
+        () => ({ ranOut: true }),
+      ),
+    );
+  return undefined;
+}
+
+/** A queued turn ends now; for a running one the intent goes into the log, where its runner reads it. */
+export function* requestCancel(task: string, lane: string): Transaction<null> {
+  yield* lockLane(lane);
+  const turn = yield* select(`SELECT holder FROM turns WHERE task = ${task}`, (see) =>
+    see(turns).find((turn) => turn.task === task),
+  );
+  if (!turn) return rollback;
+  const head = yield* advanceHead(task);
+  if (!head) return rollback;
+  if (turn.holder !== null) {
+    yield* insertEvent(head, 'cancel-requested', head.epoch);
+    return commit(null);
+  }
+  yield* endTurn(head, 'canceled', head.epoch);
+  yield* update(
+    `UPDATE lanes SET waiting = waiting - 1 WHERE key = ${lane}`,
+    lanes,
+    ({ key }) => key === lane,
+    ({ waiting }) => ({ waiting: waiting - 1 }),
+  );
+  return commit(null);
+}
+
+function* lockLane(lane: string) {
+  yield* selectForUpdate(`SELECT key FROM lanes WHERE key = ${lane} FOR UPDATE`, lanes, {
+    where: ({ key }) => key === lane,
+  });
+}
+
+/** The fence is the row that carries the number: no row, no number, no event. */
+function* advanceHead(ofTask: string, inEpoch?: number, endsEpoch = false) {
+  const set = `seq = seq + 1${endsEpoch ? ', epoch = epoch + 1' : ''}`;
+  const fence = inEpoch === undefined ? '' : ` AND epoch = ${inEpoch}`;
+  const [head] = yield* update(
+    `UPDATE heads SET ${set} WHERE task = ${ofTask}${fence} RETURNING seq, epoch`,
+    heads,
+    ({ task, epoch }) => task === ofTask && (inEpoch === undefined || epoch === inEpoch),
+    ({ seq, epoch }) => ({ seq: seq + 1, epoch: endsEpoch ? epoch + 1 : epoch }),
+  );
+  return head;
+}
+
+function* insertEvent({ task, seq }: Head, kind: EventKind, by: number) {
+  yield* insert(`INSERT INTO events VALUES (${task}, ${seq}, ${kind})`, events, { task, seq, kind, by });
+}
+
+/** The end of a turn, under the lane's and the head's lock. */
+function* endTurn(head: Head, end: EndState, by: number) {
+  yield* insertEvent(head, end, by);
+  yield* update(
+    `UPDATE tasks SET state = ${end} WHERE task = ${head.task} AND state IN (submitted, working)`,
+    tasks,
+    ({ task, state }) => task === head.task && isOpen(state),
+    () => ({ state: end }),
+  );
+  yield* deleteFrom(`DELETE FROM turns WHERE task = ${head.task}`, turns, ({ task }) => task === head.task);
+}
