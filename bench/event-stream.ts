@@ -23,6 +23,9 @@ export interface StreamResult {
 /** A server that takes longer for one stream has got stuck. */
 const STREAM_TIMEOUT_MS = 120_000;
 
+/** Both agents must stream chunks of the same size, or their times cannot be compared. */
+export const CHUNK_BYTES = 100;
+
 let streams = 0;
 
 /**
@@ -63,6 +66,8 @@ const faultOf = (text: string, chunks: number): string | undefined => {
     ({ result }) => result.artifactUpdate?.artifact.parts.map((part) => part.text ?? '') ?? [],
   );
   if (texts.length !== chunks) return `${texts.length} chunks instead of ${chunks}`;
+  const odd = texts.find((text) => Buffer.byteLength(text) !== CHUNK_BYTES);
+  if (odd !== undefined) return `a chunk of ${Buffer.byteLength(odd)} bytes instead of ${CHUNK_BYTES}: ${odd}`;
   const numbers = texts.map((text) => Number(/\d+/.exec(text)?.[0]));
   const jump = numbers.findIndex((number, index) => number !== (numbers[0] as number) + index);
   if (jump >= 0) return `chunk ${jump} is out of order: ${texts[jump]}`;

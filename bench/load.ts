@@ -9,9 +9,11 @@ export interface Workload {
 }
 
 export interface LoadResult {
+  /** Answered, rightly or not. */
   readonly requests: number;
   readonly errors: number;
   readonly firstError: string | undefined;
+  /** Right answers only. */
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -42,11 +44,12 @@ export const runLoad = async (workload: Workload, options: LoadOptions): Promise
   for (const connection of connections) stack.use(connection);
 
   const latencies = createSamples();
+  let right = 0;
   let errors = 0;
   let firstError: string | undefined;
   const count = (error: string | undefined): void => {
-    if (error === undefined) return;
-    errors++;
+    if (error === undefined) right++;
+    else errors++;
     firstError ??= error;
   };
 
@@ -66,11 +69,15 @@ export const runLoad = async (workload: Workload, options: LoadOptions): Promise
     requests: sorted.length,
     errors,
     firstError,
-    perSecond: ((sorted.length - errors) / elapsedMs) * 1000,
+    perSecond: (right / elapsedMs) * 1000,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
   };
 };
+
+/** What went wrong in a load run, for the list of errors; nothing when nothing did. */
+export const complaintsOf = (what: string, { errors, firstError }: LoadResult): readonly string[] =>
+  errors > 0 ? [`${what}: ${errors} errors, the first: ${firstError}`] : [];
 
 /** One connection's loop. It runs on callbacks: a promise per request would cost more than the request. */
 const keepBusy = (

@@ -1,5 +1,5 @@
 import type { Bench } from './bench.ts';
-import { runLoad, type LoadResult, type Workload } from './load.ts';
+import { complaintsOf, runLoad, type LoadResult, type Workload } from './load.ts';
 import { rpcRequest } from './requests.ts';
 import { BIG_CONTEXT, contextCount, contextName, middleOf } from './seed.ts';
 import { call, startSeeded, type SeededSystem } from './seeded-system.ts';
@@ -82,6 +82,7 @@ export const measureLookups = async (bench: Bench): Promise<Section> => {
   await using few = await startSeeded(bench, FEW_TASKS);
   await using many = await startSeeded(bench, manyTasks);
   const comparisons: Comparison[] = [];
+  const errors: string[] = [];
   for (const [lookup, make] of Object.entries(LOOKUPS)) {
     const comparison: Comparison = { lookup, few: [], many: [] };
     comparisons.push(comparison);
@@ -89,21 +90,24 @@ export const measureLookups = async (bench: Bench): Promise<Section> => {
       { port: few.system.port, workload: await make(few, bench.signal), results: comparison.few },
       { port: many.system.port, workload: await make(many, bench.signal), results: comparison.many },
     ];
-    const run = (workload: Workload, port: number): Promise<LoadResult> =>
-      runLoad(workload, { port, connections: 1, durationMs: lookupMs, signal: bench.signal });
+    const run = async (workload: Workload, port: number): Promise<LoadResult> => {
+      const result = await runLoad(workload, { port, connections: 1, durationMs: lookupMs, signal: bench.signal });
+      errors.push(...complaintsOf(lookup, result));
+      return result;
+    };
     for (const { workload, port } of sides) await run(workload, port);
     for (let round = 1; round <= rounds; round++) {
       for (const { workload, port, results } of sides) results.push(await run(workload, port));
     }
     bench.progress(`lookups: ${lookup}: p99 ${show(p99(comparison.few))} ms, then ${show(p99(comparison.many))} ms`);
   }
-  return sectionOf(manyTasks, comparisons);
+  return sectionOf(manyTasks, comparisons, errors);
 };
 
 const p99 = (results: readonly LoadResult[]): number => median(results.map((result) => result.p99Ms));
 const p50 = (results: readonly LoadResult[]): number => median(results.map((result) => result.p50Ms));
 
-const sectionOf = (manyTasks: number, comparisons: readonly Comparison[]): Section => {
+const sectionOf = (manyTasks: number, comparisons: readonly Comparison[], errors: readonly string[]): Section => {
   const ratioOf = ({ few, many }: Comparison): number =>
     median(many.map((result, round) => result.p99Ms / (few[round]?.p99Ms ?? Number.NaN)));
   return {
@@ -126,10 +130,6 @@ const sectionOf = (manyTasks: number, comparisons: readonly Comparison[]): Secti
     })),
     notes: [],
     data: comparisons,
-    errors: comparisons.flatMap(({ lookup, few, many }) =>
-      [...few, ...many].flatMap(({ errors, firstError }) =>
-        errors > 0 ? `${lookup}: ${errors} errors, the first: ${firstError}` : [],
-      ),
-    ),
+    errors,
   };
 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { reasonOf, type Bench } from './bench.ts';
-import { runLoad, type LoadResult } from './load.ts';
+import { complaintsOf, runLoad, type LoadResult } from './load.ts';
 import { show, type Goal, type Section } from './section.ts';
 import { sendWorkload } from './send.ts';
 import { buildSlowDisk, type SlowDisk } from './slow-disk.ts';
@@ -23,7 +23,7 @@ interface ProbeReport {
   readonly maxMs: number;
 }
 
-type Seen = ProbeReport & Pick<LoadResult, 'perSecond' | 'errors' | 'firstError'>;
+type Seen = ProbeReport & Pick<LoadResult, 'perSecond'>;
 
 interface Outcome {
   readonly name: SystemName;
@@ -31,6 +31,7 @@ interface Outcome {
   /** Absent when it could not be measured; `unavailable` says why. */
   readonly seen?: Seen;
   readonly unavailable?: string;
+  readonly errors: readonly string[];
 }
 
 /** How long the event loop of a server is held up under the send load, on this disk and on a slower one. */
@@ -45,7 +46,7 @@ export const measureLoop = async (bench: Bench): Promise<Section> => {
 };
 
 const measure = async (bench: Bench, name: SystemName, disk: Outcome['disk'], slow: SlowDisk): Promise<Outcome> => {
-  if ('unavailable' in slow) return { name, disk, unavailable: slow.unavailable };
+  if ('unavailable' in slow) return { name, disk, unavailable: slow.unavailable, errors: [] };
   const dataDir = join(bench.dir, `loop-${name}-${disk === 'slow' ? 'slow' : 'plain'}`);
   const probes = join(dataDir, 'probes');
   mkdirSync(probes, { recursive: true });
@@ -59,17 +60,18 @@ const measure = async (bench: Bench, name: SystemName, disk: Outcome['disk'], sl
     const load = (durationMs: number): Promise<LoadResult> =>
       runLoad(sendWorkload, { port: system.port, connections: bench.connections, durationMs, signal: bench.signal });
     bench.progress(`loop: ${name}, disk ${disk}`);
-    await load(bench.effort.warmUpMs);
+    const warmUp = await load(bench.effort.warmUpMs);
     await readProbes(probes, bench.signal);
     // One long look and not several short ones: of a second's samples, the thousandth part is one.
-    const { perSecond, errors, firstError } = await load(bench.effort.loopMs);
+    const result = await load(bench.effort.loopMs);
     const probe = await readProbes(probes, bench.signal);
     bench.progress(`loop: ${name}, disk ${disk}: p99.9 ${show(probe.p999Ms)} ms`);
-    return { name, disk, seen: { ...probe, perSecond, errors, firstError } };
+    const errors = [warmUp, result].flatMap((load) => complaintsOf(name, load));
+    return { name, disk, seen: { ...probe, perSecond: result.perSecond }, errors };
   } catch (error) {
     if (bench.signal.aborted) throw error;
     bench.progress(`${name} is left out: ${reasonOf(error)}`);
-    return { name, disk, unavailable: reasonOf(error) };
+    return { name, disk, unavailable: reasonOf(error), errors: [`${name}: ${reasonOf(error)}`] };
   }
 };
 
@@ -123,8 +125,6 @@ const sectionOf = (outcomes: readonly Outcome[]): Section => {
     goals: outcomes.filter(({ name }) => name === 'sealane').map(goal),
     notes: ['The probe looks once a millisecond, so an undisturbed loop shows about 1 ms.'],
     data: outcomes,
-    errors: outcomes.flatMap(({ name, seen }) =>
-      seen && seen.errors > 0 ? `${name}: ${seen.errors} errors, the first: ${seen.firstError}` : [],
-    ),
+    errors: outcomes.flatMap(({ errors }) => errors),
   };
 };

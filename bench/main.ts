@@ -98,9 +98,14 @@ mkdirSync(dir, { recursive: true });
 const sections: Section[] = [];
 try {
   for (const name of chosen) sections.push(await measure(name));
+} catch (error) {
+  if (!stop.signal.aborted) throw error;
+  console.error('Stopped: nothing was written.');
+  process.exitCode = 130;
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }
+if (stop.signal.aborted) process.exit();
 
 const circumstances: Circumstances = {
   date: new Date().toISOString(),

@@ -1,5 +1,5 @@
 import { startField, type Bench } from './bench.ts';
-import { runLoad, type LoadResult, type Workload } from './load.ts';
+import { complaintsOf, runLoad, type LoadResult, type Workload } from './load.ts';
 import { usageOf } from './process-usage.ts';
 import { createRequestTemplate, numberText, rpcRequest, userMessage } from './requests.ts';
 import { show, type Goal, type Section } from './section.ts';
@@ -66,24 +66,26 @@ const measure = async (bench: Bench, { pid, port }: System, durationMs: number):
 export const measureSend = async (bench: Bench): Promise<Section> => {
   await using field = await startField(bench, SYSTEMS);
   const samples = new Map<SystemName, Sample[]>(SYSTEMS.map((name) => [name, []]));
+  const errors = field.absent.map(({ name, why }) => `${name}: ${why}`);
   for (const system of field.systems) {
     bench.progress(`send: warm-up, ${system.name}`);
-    await measure(bench, system, bench.effort.warmUpMs);
+    errors.push(...complaintsOf(system.name, await measure(bench, system, bench.effort.warmUpMs)));
   }
   for (let round = 1; round <= bench.effort.rounds; round++) {
     for (const system of field.systems) {
       const sample = await measure(bench, system, bench.effort.loadMs);
       samples.get(system.name)?.push(sample);
+      errors.push(...complaintsOf(system.name, sample));
       bench.progress(`send: round ${round} of ${bench.effort.rounds}, ${system.name}: ${show(sample.perSecond)} req/s`);
     }
   }
-  return sectionOf(bench, samples, field.absent);
+  return sectionOf(bench, samples, errors);
 };
 
 const sectionOf = (
   bench: Bench,
   samples: ReadonlyMap<SystemName, readonly Sample[]>,
-  absent: readonly { readonly name: SystemName; readonly why: string }[],
+  errors: readonly string[],
 ): Section => {
   const of = (name: SystemName, pick: (sample: Sample) => number | undefined): number =>
     median((samples.get(name) ?? []).map((sample) => pick(sample) ?? Number.NaN));
@@ -110,14 +112,7 @@ const sectionOf = (
     goals: [goal('sdk-memory', 2), goal('sdk-sqlite', 10), goal('bare', 0.15)],
     notes: [],
     data: Object.fromEntries(samples),
-    errors: [
-      ...absent.map(({ name, why }) => `${name}: ${why}`),
-      ...[...samples].flatMap(([name, list]) =>
-        list.flatMap(({ errors, firstError }) =>
-          errors > 0 ? `${name}: ${errors} errors, the first: ${firstError}` : [],
-        ),
-      ),
-    ],
+    errors,
   };
 };
 

@@ -1,5 +1,5 @@
 import { startField, type Bench } from './bench.ts';
-import { readStream, type StreamResult } from './event-stream.ts';
+import { CHUNK_BYTES, readStream, type StreamResult } from './event-stream.ts';
 import { show, type Section } from './section.ts';
 import { median } from './statistics.ts';
 import type { System, SystemName } from './systems.ts';
@@ -19,42 +19,39 @@ type Samples = Map<string, { readonly name: SystemName; readonly chunks: number;
 export const measureStream = async (bench: Bench): Promise<Section> => {
   await using field = await startField(bench, SYSTEMS);
   const samples: Samples = new Map();
+  const errors = field.absent.map(({ name, why }) => `${name}: ${why}`);
+  const read = async ({ name, port }: System, chunks: number): Promise<StreamResult> => {
+    const result = await readStream(port, chunks, bench.signal);
+    if (result.fault !== undefined) errors.push(`${name}, ${chunks} chunks: ${result.fault}`);
+    return result;
+  };
   for (const system of field.systems) {
     bench.progress(`stream: warm-up, ${system.name}`);
-    for (let n = 0; n < 3; n++) await readStream(system.port, WARM_UP_CHUNKS, bench.signal);
+    for (let n = 0; n < 3; n++) await read(system, WARM_UP_CHUNKS);
   }
   for (let round = 1; round <= bench.effort.rounds; round++) {
     for (const system of field.systems) {
       const lengths = system.name === 'sealane' ? [...SEALANE_CHUNKS, COMMON_CHUNKS] : [COMMON_CHUNKS];
       for (const chunks of lengths.toSorted((a, b) => a - b)) {
-        const { wallMs } = await measure(bench, system, chunks, samples);
+        const result = await read(system, chunks);
+        keep(samples, system.name, chunks, result);
         bench.progress(
-          `stream: round ${round} of ${bench.effort.rounds}, ${system.name}: ${chunks} chunks in ${show(wallMs)} ms`,
+          `stream: round ${round} of ${bench.effort.rounds}, ${system.name}: ${chunks} chunks in ${show(result.wallMs)} ms`,
         );
       }
     }
   }
-  return sectionOf(samples, field.absent);
+  return sectionOf(samples, errors);
 };
 
-const measure = async (
-  bench: Bench,
-  { name, port }: System,
-  chunks: number,
-  samples: Samples,
-): Promise<StreamResult> => {
-  const result = await readStream(port, chunks, bench.signal);
+const keep = (samples: Samples, name: SystemName, chunks: number, result: StreamResult): void => {
   const key = `${name} ${chunks}`;
   const entry = samples.get(key) ?? { name, chunks, results: [] };
-  samples.set(key, entry);
   entry.results.push(result);
-  return result;
+  samples.set(key, entry);
 };
 
-const sectionOf = (
-  samples: Samples,
-  absent: readonly { readonly name: SystemName; readonly why: string }[],
-): Section => {
+const sectionOf = (samples: Samples, errors: readonly string[]): Section => {
   const wallMs = (name: SystemName, chunks: number): number[] =>
     (samples.get(`${name} ${chunks}`)?.results ?? []).map((result) => result.wallMs);
   /** The median of the rounds' own ratios. */
@@ -63,7 +60,7 @@ const sectionOf = (
   const perChunk = (chunks: number): number[] => wallMs('sealane', chunks).map((value) => value / chunks);
   return {
     name: 'stream',
-    title: 'One task that streams chunks of 100 bytes, from the request to the end of the stream',
+    title: `One task that streams chunks of ${CHUNK_BYTES} bytes, from the request to the end of the stream`,
     columns: ['system', 'chunks', 'total ms', 'first event ms', 'µs per chunk'],
     rows: [...samples.values()].map(({ name, chunks, results }) => [
       name,
@@ -90,11 +87,6 @@ const sectionOf = (
       'Time per chunk is flat when it does not grow with the length; at 100 chunks the fixed cost of a task shows.',
     ],
     data: [...samples.values()],
-    errors: [
-      ...absent.map(({ name, why }) => `${name}: ${why}`),
-      ...[...samples.values()].flatMap(({ name, chunks, results }) =>
-        results.flatMap(({ fault }) => (fault === undefined ? [] : `${name}, ${chunks} chunks: ${fault}`)),
-      ),
-    ],
+    errors,
   };
 };

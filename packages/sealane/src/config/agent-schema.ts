@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { commandOptions } from '#agents/command/command-options';
+
 /** Words that name a connector of a later version: known, and refused with a better sentence than "unknown". */
 export const LATER_CONNECTORS: readonly string[] = ['openclaw', 'a2a', 'hub'];
 
@@ -39,7 +41,7 @@ const echoAgent = z.strictObject({
   ...commonSettings(256),
 });
 
-const commandAgent = z.looseObject({
+const commandAgent = commandOptions.safeExtend({
   connector: z.literal('command').describe('Runs a program for each message'),
   ...commonSettings(4),
 });

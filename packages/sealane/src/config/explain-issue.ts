@@ -23,7 +23,7 @@ export const explainIssue = (
     return issue.keys.map((key) => ({ path: [...path, key], message: `is not a setting${suggest(key, known, known.length < 8)}` }));
   }
   if (given === undefined) return [{ path, message: 'is missing.' }];
-  return [{ path, message: `${sentenceOf(issue, given)}${isHidden(path) ? '' : showing(given)}.` }];
+  return [{ path, message: `${sentenceOf(issue, given)}${isHidden(path) || issue.code === 'custom' ? '' : showing(given)}.` }];
 };
 
 const sentenceOf = (issue: z.core.$ZodIssue, given: unknown): string => {

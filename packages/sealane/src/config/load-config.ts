@@ -28,9 +28,9 @@ export interface LoadedConfig {
   readonly file: string;
   readonly fileExists: boolean;
   /** Where a value came from. */
-  sourceOf(path: SettingPath): Source;
+  readonly sourceOf: (path: SettingPath) => Source;
   /** The `${ENV}` or `file:` that a value of the file was fetched from. */
-  borrowedFrom(path: SettingPath): string | undefined;
+  readonly borrowedFrom: (path: SettingPath) => string | undefined;
 }
 
 /** Flags win over the environment, the environment over the file, the file over the defaults. Throws `ConfigError`. */

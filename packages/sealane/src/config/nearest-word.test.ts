@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { editDistance, nearestWord } from './nearest-word.ts';
@@ -19,9 +19,9 @@ test('a word that resembles none gets no suggestion', () => {
 });
 
 test('the distance is symmetric, zero only for equal words, and never more than the longer word', () => {
-  const word = fc.string({ maxLength: 8 });
-  fc.assert(
-    fc.property(word, word, (a, b) => {
+  const word = string({ maxLength: 8 });
+  assert(
+    property(word, word, (a, b) => {
       const distance = editDistance(a, b);
       expect(distance).toBe(editDistance(b, a));
       expect(distance === 0).toBe(a === b);

@@ -5,6 +5,7 @@
 export type { Event, EventKind, NewEvent, Seq } from './event.ts';
 export type { Artifact, Json, JsonObject, Message, Part, Role } from './message.ts';
 export { textOf } from './message.ts';
+export { runIdOf } from './run-id.ts';
 export type { ErrorCode, ErrorDetails } from './sealane-error.ts';
 export { SealaneError } from './sealane-error.ts';
 export type { State } from './state.ts';

@@ -3,6 +3,12 @@
  * ports (store and agents) and no implementation of either. Start with `task-service.ts` (what it offers), then
  * `engine.ts` (how the parts hang together) and `runner.ts` (the life of one run).
  */
+export type { AgentEntry, AgentRegistry, AgentSkill } from './agent-registry.ts';
+export { createAgentRegistry } from './agent-registry.ts';
+export type { Engine, EngineOptions } from './engine.ts';
+export { createEngine } from './engine.ts';
+export type { EngineObserver, RunObserver } from './observer.ts';
+export { DEFAULT_SETTINGS, type EngineSettings } from './settings.ts';
 export type {
   Caller,
   FrameCache,
@@ -13,5 +19,3 @@ export type {
   TaskIdentity,
   TaskService,
 } from './task-service.ts';
-export type { AgentEntry, AgentRegistry, AgentSkill } from './agent-registry.ts';
-export { createAgentRegistry } from './agent-registry.ts';

@@ -81,6 +81,7 @@ const metadataOf = (event: StatusEvent): JsonObject | undefined => {
         ...(event.forced && { forced: true }),
       };
     case 'task-put':
-      return undefined;
+      break;
   }
+  return undefined;
 };

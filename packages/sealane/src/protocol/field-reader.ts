@@ -7,8 +7,13 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 export const MAX_ID_LENGTH = 128;
 
-export const invalid = (field: string, why: string): SealaneError =>
-  new SealaneError('invalid-params', `${field} ${why}`, { facts: { field } });
+/** A path can hold keys of the caller's choice, of any length. */
+const MAX_PATH_LENGTH = 200;
+
+export const invalid = (path: string, why: string): SealaneError => {
+  const field = path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH).toWellFormed()}…` : path;
+  return new SealaneError('invalid-params', `${field} ${why}`, { facts: { field } });
+};
 
 export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

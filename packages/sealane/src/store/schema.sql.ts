@@ -43,6 +43,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       seq BIGINT NOT NULL,
       epoch BIGINT NOT NULL,
       ended BIGINT NOT NULL,
+      cancel BIGINT NOT NULL,
       tail BIGINT NOT NULL,
       content BIGINT NOT NULL
     )`,

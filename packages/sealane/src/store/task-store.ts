@@ -7,13 +7,14 @@ export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok
  * - `absent`: no such task in this scope (it may exist in another)
  * - `lost`: the run's lease is gone; nothing was written
  * - `terminal`: the task has ended; nothing was written
+ * - `canceled`: a cancel was asked for before this end; the turn can only end as canceled
  * - `full`: the lane holds as many waiting turns as it may
  * - `owner-full`: the owner has as many waiting turns as it may
  * - `busy`: a turn of this task is already waiting or running
  * - `conflict`: the idempotency key was used with another body, or the id is taken
  * - `loop`: the turn would wait for a run that waits for it
  */
-export type Refusal = 'absent' | 'lost' | 'terminal' | 'full' | 'owner-full' | 'busy' | 'conflict' | 'loop';
+export type Refusal = 'absent' | 'lost' | 'terminal' | 'canceled' | 'full' | 'owner-full' | 'busy' | 'conflict' | 'loop';
 
 export type TaskId = string;
 export type InstanceId = string;
@@ -215,6 +216,7 @@ export interface PutTask {
  * - a run writes only under its own epoch: after `reap` gave it a new one, every call of the old holder answers `lost`
  *   and writes nothing;
  * - the first terminal event of a task is its last;
+ * - a task whose cancel was asked for while it was open ends canceled, whatever its run reports afterwards;
  * - a task and its number come from one snapshot, so a reader that goes on from there misses nothing and sees nothing
  *   twice;
  * - nothing of one scope is visible in another: a foreign task is `absent`.
@@ -265,7 +267,10 @@ export interface TaskStore {
   /** Deletes a task that has ended, with its events. `busy` while it is open and has a turn. */
   remove(scope: Scope, id: TaskId): Promise<Result<null>>;
 
-  /** Called after commits, here or elsewhere, with the tasks that have new events; no ids: some lane may be ready. A hint; may be lost. */
+  /**
+   * Called after commits: with ids when another instance has written events of these tasks, without ids when some
+   * lane may be ready. A hint; may be lost.
+   */
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
 }
 

@@ -92,3 +92,19 @@ export const badOutput = (why: string, printed: string): SealaneError =>
     `${why} It printed: ${printed.length > SHOWN ? `${printed.slice(0, SHOWN)}…` : printed}`,
     { facts: { reason: 'bad-output' } },
   );
+
+/** Text that should be JSON. */
+export const parseJson = (text: string, want: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw badOutput(want, text);
+  }
+};
+
+export const firstIssue = (error: {
+  readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
+}): string => {
+  const [issue] = error.issues;
+  return issue ? `${issue.path.map(String).join('.') || 'the whole'}: ${issue.message}` : 'unknown';
+};

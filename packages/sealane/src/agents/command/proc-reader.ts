@@ -22,7 +22,13 @@ export const createProcReader = (): ProcessReader => ({
   read: readTable,
   bootId: async () => (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim(),
   now: async () => Math.floor(Number.parseFloat(await readFile('/proc/uptime', 'latin1')) * TICKS_PER_SECOND),
-  startTimeOf: (pid) => statOf(pid)?.startTime,
+  startTimeOf: (pid) => {
+    try {
+      return statOf(pid)?.startTime;
+    } catch {
+      return undefined;
+    }
+  },
 });
 
 const readTable = async (): Promise<ProcessTable> => {
@@ -36,7 +42,11 @@ const readTable = async (): Promise<ProcessTable> => {
     if (read % SLICE === 0) await setImmediate();
     const stat = statOf(pid);
     if (stat === undefined) isBlurred = true;
-    else if (stat.isAlive) rows.set(pid, rowOf(stat, () => (isBlurred = true)));
+    else if (stat.isAlive)
+      rows.set(
+        pid,
+        rowOf(stat, () => (isBlurred = true)),
+      );
   }
   return {
     rows,
@@ -64,7 +74,7 @@ const statOf = (pid: number): Stat | undefined => {
   try {
     const file = openSync(`/proc/${pid}/stat`, 'r');
     try {
-      text = buffer.latin1Slice(0, readSync(file, buffer));
+      text = buffer.toString('latin1', 0, readSync(file, buffer));
     } finally {
       closeSync(file);
     }

@@ -98,7 +98,9 @@ export const createProcessTree = (mark: TreeMark, reader: ProcessReader): Proces
       const asked = new Set<string>();
       const deadline = performance.now() + graceMs;
       let waitMs = FIRST_WAIT_MS;
-      for (let emptyScans = 0; signal?.aborted !== true; ) {
+      let emptyScans = 0;
+      for (;;) {
+        if (signal?.aborted === true) return false;
         const { members, isClear, hasFailed } = await look();
         emptyScans = members.length === 0 && !hasFailed ? emptyScans + 1 : 0;
         if (emptyScans > 0 && (isClear || emptyScans === MAX_BLURRED_SCANS)) return true;
@@ -114,7 +116,6 @@ export const createProcessTree = (mark: TreeMark, reader: ProcessReader): Proces
         await setTimeout(isOver ? waitMs : Math.min(waitMs, Math.max(1, deadline - performance.now())));
         waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
       }
-      return false;
     },
   };
 };
@@ -143,7 +144,7 @@ const membersOf = async (
   };
   /** Takes in everybody with a tie to a member, until nobody new is found. */
   const spread = (): void => {
-    for (let before = -1; before !== members.size; ) {
+    for (let before = -1; before !== members.size;) {
       before = members.size;
       for (const row of strangers.values()) {
         if (members.has(row.parent) || groups.has(row.group) || groups.has(row.session)) take(row);
@@ -188,7 +189,11 @@ const carries = (environ: string, token: string): boolean => {
 };
 
 /** Lets trees learn their members, from one table for all of them, as long as there are any. */
-export const keepLearning = (trees: () => Iterable<ProcessTree>, reader: ProcessReader, everyMs: number): Disposable => {
+export const keepLearning = (
+  trees: () => Iterable<ProcessTree>,
+  reader: ProcessReader,
+  everyMs: number,
+): Disposable => {
   let isReading = false;
   const learn = async (): Promise<void> => {
     const some = [...trees()];

@@ -32,7 +32,9 @@ export const createPsReader = (platform: NodeJS.Platform = process.platform): Pr
   // Start times are cut to the second.
   now: () => Promise.resolve(Date.now() - 1000),
   bootId: async () => {
-    const { stdout } = await run('sysctl', ['-n', 'kern.bootsessionuuid'], { env: { PATH: '/usr/sbin:/sbin:/usr/bin' } });
+    const { stdout } = await run('sysctl', ['-n', 'kern.bootsessionuuid'], {
+      env: { PATH: '/usr/sbin:/sbin:/usr/bin' },
+    });
     return stdout.trim();
   },
   // Another `ps` would cost more time than has passed since the last one.

@@ -37,7 +37,13 @@ export async function* gathered(
   texts: AsyncIterator<string>,
 ): AsyncGenerator<{ readonly text: string; readonly isLast: boolean }, void, undefined> {
   let text = '';
-  let next = texts.next();
+  const ask = (): Promise<IteratorResult<string>> => {
+    const next = texts.next();
+    // It may fail while our reader is busy with the text before; the reader is told when it asks again.
+    next.catch(() => undefined);
+    return next;
+  };
+  let next = ask();
   for (;;) {
     const got = text === '' ? await next : await within(next, GATHER_MS);
     if (got === 'late') {
@@ -50,7 +56,7 @@ export async function* gathered(
       return;
     }
     text += got.value;
-    next = texts.next();
+    next = ask();
     if (text.length >= MAX_CHUNK_CHARS) {
       yield { text, isLast: false };
       text = '';
@@ -75,4 +81,13 @@ export const answerChunks = (artifactId: string): ((text: string, isLast: boolea
     isFirst = false;
     return { kind: 'artifact', artifact: { artifactId, parts: [{ text }] }, append, lastChunk: isLast };
   };
+};
+
+/** Reads a stream and keeps its end. */
+export const tailOf = (stream: Readable, maxBytes: number): (() => string) => {
+  let tail: Buffer = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    tail = maxBytes === 0 ? tail : Buffer.concat([tail, chunk]).subarray(-maxBytes);
+  });
+  return () => tail.toString();
 };

@@ -70,6 +70,8 @@ const tick = (): void => {
   if (trees.size > 0 && now - beatAt > beatLimitMs) void sweep();
 };
 
-createInterface({ input: process.stdin }).on('line', obey).on('close', () => void sweep());
+createInterface({ input: process.stdin })
+  .on('line', obey)
+  .on('close', () => void sweep());
 setInterval(tick, tickMs);
 keepLearning(() => trees.values(), reader, Math.max(tickMs, 1000));

@@ -51,7 +51,8 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
             reject(error);
           }
         }
-        if (wakes.length > 0) for (const listener of wakeListeners) listener(wakes.filter((id) => id !== ''));
+        // There are no other instances; only a lane that became ready is news to anybody here.
+        if (wakes.includes('')) for (const listener of wakeListeners) listener([]);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }

@@ -1,4 +1,4 @@
-import type { Event, JsonObject, Message, NewEvent } from '#domain';
+import { type Event, type JsonObject, type Message, type NewEvent, runIdOf } from '#domain';
 
 import type { Admission, Admitted, CallFacts, FollowUp, QueueLimits, Result, Run, Slot } from '../task-store.ts';
 import {
@@ -146,9 +146,6 @@ function* insertTurn(
   const call = JSON.stringify(by.call);
   yield* first(INSERT_TURN, task, lane.k, lane.places, number, messageSeq, by.owner, call, by.at, started, holder, isStarted ? 1 : 0);
 }
-
-/** One attempt at one turn, as the world sees it. */
-export const runIdOf = (taskId: string, attempt: number): string => `${taskId}.${attempt}`;
 
 const startedRun = (
   turn: {

@@ -5,7 +5,7 @@ import { LOCK_LANE, SET_TURN_CANCEL, SET_TURN_ENDED, TURN, type TurnRow } from '
 import { leaveLane } from './lanes.ts';
 import { each, first, type Steps, wake } from './step.ts';
 import { endsTask, foldIn, loadTask, numbered, reloadTask, setStatus, visibleTask } from './task-row.ts';
-import { ADVANCE_TASK, HEAD, INSERT_EVENT, LOCK_HEAD, type TaskRow } from './tasks.sql.ts';
+import { ADVANCE_TASK, HEAD, INSERT_EVENT, LOCK_HEAD, SET_HEAD_CANCEL, type TaskRow } from './tasks.sql.ts';
 
 /** A turn that waits, or a question that nobody works on, ends here and now; a run is told and ends itself. */
 export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Steps<Result<CancelRequest>> {
@@ -22,6 +22,7 @@ export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant
     yield* each(INSERT_EVENT, rows);
     yield* setStatus(row.k, committed);
     yield* first(SET_TURN_CANCEL, row.k);
+    yield* first(SET_HEAD_CANCEL, row.k);
     yield* wake(row.id);
     return { ok: true, value: { task: yield* reloadTask(row.k), events: committed, outcome: 'asked' } };
   }

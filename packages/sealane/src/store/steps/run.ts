@@ -5,7 +5,7 @@ import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF } from 
 import { makeReady, releaseLane } from './lanes.ts';
 import { each, first, type Steps, wake } from './step.ts';
 import { checkpoint, endsTask, foldIn, numbered, setStatus } from './task-row.ts';
-import { ADVANCE_RUN, HEAD, INSERT_EVENT, LOCK_HEAD } from './tasks.sql.ts';
+import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, INSERT_EVENT, LOCK_HEAD } from './tasks.sql.ts';
 
 /** What a run reports while it works. Touches the task's row only when its status changes. */
 export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<Appended>> {
@@ -22,10 +22,14 @@ export function* append(run: RunToken, events: readonly NewEvent[], at: Instant)
 }
 
 /** The fence let nothing through: somebody else has the run, or the task has ended without it. */
-function* refused(run: RunToken): Steps<{ ok: false; why: 'lost' | 'terminal' }> {
+function* refused(run: RunToken): Steps<{ ok: false; why: 'lost' | 'terminal' | 'canceled' }> {
   const head = yield* first(HEAD, run.task);
-  return { ok: false, why: head && head.epoch === run.epoch && head.ended === 1 ? 'terminal' : 'lost' };
+  if (head?.epoch !== run.epoch) return { ok: false, why: 'lost' };
+  return { ok: false, why: head.ended === 1 ? 'terminal' : 'canceled' };
 }
+
+const answersCancel = (events: readonly NewEvent[]): boolean =>
+  events.some((event) => event.kind === 'turn-ended' && (event.state === 'canceled' || event.forced === true));
 
 /** True while the run's epoch is the current one; its head is locked until the commit. */
 function* isHeld(run: RunToken): Steps<boolean> {
@@ -47,13 +51,16 @@ export function* finish(
   release: boolean,
 ): Steps<Result<Finished>> {
   yield* first(LOCK_LANE, run.lane);
-  const head = yield* first(ADVANCE_RUN, events.length, 0, endsTask(events) ? 1 : 0, run.task, run.epoch);
+  const head = yield* first(END_RUN, events.length, endsTask(events) ? 1 : 0, run.task, run.epoch, answersCancel(events) ? 1 : 0);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
   yield* each(INSERT_EVENT, rows);
   const task = yield* foldIn(run.task, head, committed, at);
-  if (release) yield* releaseLane(run.lane, run.task);
-  else yield* first(SET_TURN_ENDED, run.task);
+  if (release) {
+    // The task goes on without this run: what the run might still send must miss.
+    if (head.ended === 0) yield* first(ADVANCE_EPOCH, 0, run.task);
+    yield* releaseLane(run.lane, run.task);
+  } else yield* first(SET_TURN_ENDED, run.task);
   yield* wake(run.taskId);
   return { ok: true, value: { task, events: committed } };
 }
@@ -66,7 +73,10 @@ export function* release(run: RunToken, at: Instant, retryAt?: Instant): Steps<R
     yield* releaseLane(run.lane, run.task);
     return { ok: true, value: null };
   }
-  if ((yield* first(HEAD, run.task))?.ended === 1) return { ok: false, why: 'terminal' };
+  const head = yield* first(HEAD, run.task);
+  if (head?.ended === 1) return { ok: false, why: 'terminal' };
+  if (head?.cancel === 1) return { ok: false, why: 'canceled' };
+  yield* first(ADVANCE_EPOCH, 0, run.task);
   yield* first(RETRY_TURN, run.task);
   const lane = yield* first(RETRY_LANE, Math.max(retryAt, at), run.lane);
   if (lane) yield* makeReady(lane);

@@ -26,6 +26,7 @@ export interface HeadRow {
   readonly seq: number;
   readonly epoch: number;
   readonly ended: number;
+  readonly cancel: number;
   readonly tail: number;
   readonly content: number;
 }
@@ -54,23 +55,29 @@ export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
 export const DELETE_TASK = sql(`DELETE FROM tasks WHERE k = ?`);
 
 export const INSERT_HEAD = sql(`
-  INSERT INTO heads (task, seq, epoch, ended, tail, content) VALUES (?, ?, ?, ?, 0, ?)`);
-export const HEAD = sql<HeadRow>(`SELECT seq, epoch, ended, tail, content FROM heads WHERE task = ?`);
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content) VALUES (?, ?, ?, ?, 0, 0, ?)`);
+export const HEAD = sql<HeadRow>(`SELECT seq, epoch, ended, cancel, tail, content FROM heads WHERE task = ?`);
 export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 /** The fence of a run: no row means that its lease is lost or its task has ended. */
 export const ADVANCE_RUN = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
-  WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, tail, content`);
-/** The same for those who write from outside a run. */
+  WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content`);
+/** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
+export const END_RUN = sql<HeadRow>(`
+  UPDATE heads SET seq = seq + ?, ended = ?
+  WHERE task = ? AND epoch = ? AND ended = 0 AND (cancel = 0 OR CAST(? AS BIGINT) = 1)
+  RETURNING seq, epoch, ended, cancel, tail, content`);
+export const SET_HEAD_CANCEL = sql(`UPDATE heads SET cancel = 1 WHERE task = ?`);
+/** The same fence for those who write from outside a run. */
 export const ADVANCE_TASK = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
-  WHERE task = ? AND ended = 0 RETURNING seq, epoch, ended, tail, content`);
+  WHERE task = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content`);
 /** A new holder: whatever the previous one still writes misses its epoch. */
 export const ADVANCE_EPOCH = sql<HeadRow>(`
-  UPDATE heads SET epoch = epoch + 1, seq = seq + ? WHERE task = ? RETURNING seq, epoch, ended, tail, content`);
+  UPDATE heads SET epoch = epoch + 1, seq = seq + ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content`);
 export const SET_HEAD_FOLDED = sql(`UPDATE heads SET tail = 0, content = ? WHERE task = ?`);
 export const REOPEN_HEAD = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + 1, ended = ? WHERE task = ? RETURNING seq, epoch, ended, tail, content`);
+  UPDATE heads SET seq = seq + 1, ended = ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content`);
 export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
 
 export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);

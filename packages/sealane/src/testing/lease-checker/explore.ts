@@ -1,8 +1,11 @@
-import { movesOf } from './moves.ts';
+import { memoise } from './memoise.ts';
+import { createMoves } from './moves.ts';
 import type { Move } from './moves.ts';
 import { allEnded, brokenByCommit, overlap } from './promises.ts';
+import type { Scenario } from './scenario.ts';
+import type { Rows } from './statement.ts';
 import { firstWorld } from './world.ts';
-import type { Scenario, World } from './world.ts';
+import type { World } from './world.ts';
 
 export interface Exploration {
   readonly states: number;
@@ -11,114 +14,128 @@ export interface Exploration {
   readonly counterexample?: string;
 }
 
+interface Arrival {
+  readonly from: number;
+  readonly move: Move;
+}
+
 /**
  * Tries every order of steps, breadth first, so that the first counter-example is a shortest one. Afterwards it looks
  * for turns that are lost: from every state, what happens surely must be able to end all tasks, without anybody's
  * wish, another fault or a zombie's return.
  */
 export const explore = (scenario: Scenario, maxStates = 1_000_000): Exploration => {
-  const keyOf = createKeys();
-  const first = firstWorld(scenario);
-  const worlds: World[] = [first];
-  const known = new Map([[keyOf(first), 0]]);
-  const cameFrom: number[] = [-1];
-  const sureMoves: [from: number, to: number][] = [];
+  const movesOf = createMoves(scenario);
+  const { keyOf, original } = createRecogniser();
+  const changes = memoise((before: Rows) => memoise((after: Rows) => ({ broken: brokenByCommit(before, after) })));
+  const worlds: World[] = [];
+  const known = new Map<string, number>();
+  /** The move that first led to each state, and where from. */
+  const arrivals: (Arrival | undefined)[] = [];
+  /** For each state, the states from which something sure leads to it. */
+  const surelyBefore: number[][] = [];
   let moves = 0;
 
+  const arrive = (world: World, key: string, arrival?: Arrival): number => {
+    if (worlds.length >= maxStates) throw new Error(`More than ${maxStates} states: make the scenario smaller.`);
+    known.set(key, worlds.length);
+    arrivals.push(arrival);
+    surelyBefore.push([]);
+    return worlds.push(original(world)) - 1;
+  };
+  const wayTo = (state: number): Move[] => {
+    const way: Move[] = [];
+    for (let arrival = arrivals[state]; arrival; arrival = arrivals[arrival.from]) way.unshift(arrival.move);
+    return way;
+  };
+
+  const first = firstWorld(scenario);
+  arrive(first, keyOf(first));
   for (let at = 0; at < worlds.length; at += 1) {
     const world = worlds[at]!;
-    for (const move of movesOf(scenario, world)) {
+    for (const move of movesOf(world)) {
       moves += 1;
+      const { next } = move;
       const broken =
         move.failure ??
-        (move.next.rows === world.rows ? undefined : brokenByCommit(world.rows, move.next.rows)) ??
-        overlap(scenario, move.next);
-      if (broken !== undefined) {
-        const counterexample = tell(broken, [...schedule(scenario, worlds, cameFrom, at, keyOf), move]);
-        return { states: worlds.length, moves, counterexample };
-      }
-      const key = keyOf(move.next);
-      let to = known.get(key);
-      if (to === undefined) {
-        to = worlds.push(move.next) - 1;
-        if (to >= maxStates) throw new Error(`More than ${maxStates} states: make the scenario smaller.`);
-        known.set(key, to);
-        cameFrom.push(at);
-      }
-      if (move.isSure && to !== at) sureMoves.push([at, to]);
+        (next.rows === world.rows ? undefined : changes(world.rows)(next.rows).broken) ??
+        overlap(scenario, next);
+      if (broken !== undefined)
+        return { states: worlds.length, moves, counterexample: tell(broken, [...wayTo(at), move], next) };
+      const key = keyOf(next);
+      const to = known.get(key) ?? arrive(next, key, { from: at, move });
+      if (move.isSure && to !== at) surelyBefore[to]!.push(at);
     }
   }
 
-  const lost = firstThatCannotEnd(worlds, sureMoves);
-  if (lost === undefined) return { states: worlds.length, moves };
+  const lost = firstThatCannotEnd(worlds, surelyBefore);
+  if (lost === -1) return { states: worlds.length, moves };
   const broken = 'No turn is lost: from here nothing that surely happens can end all tasks.';
-  const counterexample = tell(broken, schedule(scenario, worlds, cameFrom, lost, keyOf), worlds[lost]);
-  return { states: worlds.length, moves, counterexample };
+  return { states: worlds.length, moves, counterexample: tell(broken, wayTo(lost), worlds[lost]!) };
 };
 
 /**
- * Equal worlds get equal keys. A step changes one part of the world and shares the others, so each part is written out
- * once and known by a number from then on.
+ * Gives equal worlds equal keys, and makes their equal parts the same objects. A step changes one part of the world and
+ * shares the others, so each part is written out once and known by its number from then on.
  */
-const createKeys = (): ((world: World) => string) => {
+const createRecogniser = () => {
   const numbers = new Map<string, number>();
+  const parts: object[] = [];
   const seen = new WeakMap<object, number>();
   const numberOf = (part: object): number => {
-    let number = seen.get(part);
-    if (number !== undefined) return number;
+    const known = seen.get(part);
+    if (known !== undefined) return known;
     const text = JSON.stringify(part);
-    number = numbers.get(text) ?? numbers.size;
+    const number = numbers.get(text) ?? parts.push(part) - 1;
     numbers.set(text, number);
     seen.set(part, number);
     return number;
   };
-  return ({ rows, sessions, minds, unharmed }) =>
-    `${numberOf(rows)} ${sessions.map(numberOf).join(' ')} ${numberOf(minds)} ${numberOf(unharmed)}`;
+  const same = <T extends object>(part: T): T => parts[numberOf(part)] as T;
+  return {
+    keyOf: ({ rows, sessions, minds, unharmed }: World): string => {
+      let key = `${numberOf(rows)} ${numberOf(minds)} ${numberOf(unharmed)}`;
+      for (const session of sessions) key += ` ${numberOf(session)}`;
+      return key;
+    },
+    original: ({ rows, sessions, minds, unharmed }: World): World => ({
+      rows: same(rows),
+      sessions: sessions.map(same),
+      minds: same(minds),
+      unharmed: same(unharmed),
+    }),
+  };
 };
 
-const firstThatCannotEnd = (worlds: readonly World[], sureMoves: readonly [number, number][]): number | undefined => {
-  const before: number[][] = worlds.map(() => []);
-  for (const [from, to] of sureMoves) before[to]!.push(from);
+/** Walks back from the states where all has ended; the first one that this never reaches, or -1. */
+const firstThatCannotEnd = (worlds: readonly World[], surelyBefore: readonly (readonly number[])[]): number => {
   const canEnd = worlds.map(({ rows }) => allEnded(rows));
   const open = canEnd.flatMap((can, index) => (can ? [index] : []));
   for (let at = open.pop(); at !== undefined; at = open.pop())
-    for (const from of before[at]!)
+    for (const from of surelyBefore[at]!)
       if (!canEnd[from]) {
         canEnd[from] = true;
         open.push(from);
       }
-  const lost = canEnd.indexOf(false);
-  return lost === -1 ? undefined : lost;
+  return canEnd.indexOf(false);
 };
 
-/** The moves that led to a state, found again by the keys of the states along the way. */
-const schedule = (
-  scenario: Scenario,
-  worlds: readonly World[],
-  cameFrom: readonly number[],
-  end: number,
-  keyOf: (world: World) => string,
-): Move[] => {
-  const moves: Move[] = [];
-  for (let to = end; cameFrom[to]! >= 0; to = cameFrom[to]!) {
-    const key = keyOf(worlds[to]!);
-    moves.unshift(movesOf(scenario, worlds[cameFrom[to]!]!).find(({ next }) => keyOf(next) === key)!);
-  }
-  return moves;
-};
-
-/** The broken promise, the steps that led there, and the rows it left. A statement's steps in a row share its text. */
-const tell = (broken: string, moves: readonly Move[], end = moves.at(-1)?.next): string => {
+/** The broken promise, the steps that led there, and the rows it left. Steps of one statement in a row share its text. */
+const tell = (broken: string, moves: readonly Move[], end: World): string => {
   const lines = [broken];
   let last = { who: '', statement: '' };
-  for (const [index, move] of moves.entries()) {
-    const { who, statement, note } = move.tell();
+  for (const [index, { told }] of moves.entries()) {
+    const { who, statement, note } = told;
+    const number = String(index + 1).padStart(5);
     if (who !== last.who) lines.push(`  ${who}`);
-    const isSame = who === last.who && statement === last.statement;
-    lines.push(`${String(index + 1).padStart(5)}  ${isSame ? '' : statement}${note && !isSame ? '\n       ' : ''}${note ? `  ${note}` : ''}`);
+    if (note === undefined) lines.push(`${number}  ${statement}`);
+    else {
+      if (who !== last.who || statement !== last.statement) lines.push(`       ${statement}`);
+      lines.push(`${number}    ${note}`);
+    }
     last = { who, statement };
   }
   lines.push('  the rows then');
-  for (const [address, row] of Object.entries(end?.rows ?? {})) lines.push(`       ${address} ${JSON.stringify(row)}`);
+  for (const [address, row] of Object.entries(end.rows)) lines.push(`       ${address} ${JSON.stringify(row)}`);
   return lines.join('\n');
 };

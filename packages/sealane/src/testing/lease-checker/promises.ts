@@ -1,7 +1,8 @@
 import { events, heads, isOpen, lanes, tasks, turns } from './protocol.ts';
+import type { Scenario } from './scenario.ts';
 import { seeIn } from './statement.ts';
 import type { Rows, See } from './statement.ts';
-import type { Scenario, World } from './world.ts';
+import type { World } from './world.ts';
 
 /**
  * What must hold. The committed rows are looked at whenever they change, with the rows before that change; the runs
@@ -81,9 +82,9 @@ const order = (is: See): string | undefined => {
 /** A run goes on from its claim to its end. A zombie's may too, unknown to all: for those only the rows count. */
 export const overlap = ({ sessions }: Scenario, world: World): string | undefined => {
   const running = new Map<string, string>();
-  for (const [index, { run }] of world.sessions.entries()) {
+  for (const [index, { run, stage }] of world.sessions.entries()) {
     const { instance } = sessions[index]!;
-    if (run === null || world.minds[instance] !== 'awake') continue;
+    if (run === null || stage === 'over' || world.minds[instance] !== 'awake') continue;
     const other = running.get(run.lane);
     if (other !== undefined) return `One run per lane: ${other} and ${instance} both run a turn of ${run.lane}.`;
     running.set(run.lane, instance);

@@ -1,0 +1,66 @@
+import { homedir } from 'node:os';
+
+import { findAdminKey, isLoopback, loadConfig, type Config, type Flags, type LoadedConfig } from '#config';
+
+import { createApiClient, type ApiClient } from './api-client.ts';
+import { createOutput, type Output } from './output.ts';
+
+/** The options that every command takes. */
+export interface GlobalOptions {
+  readonly url?: string;
+  readonly key?: string;
+  readonly dataDir?: string;
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** What commands share: where to write, and how to find the configuration and the service, only when they need it. */
+export interface CliContext {
+  readonly output: Output;
+  readonly options: GlobalOptions;
+  readonly load: (flags?: Flags) => LoadedConfig;
+  /** The address of the service, and whether somebody named it. */
+  readonly address: () => { readonly url: string; readonly isNamed: boolean };
+  readonly client: () => Promise<ApiClient>;
+}
+
+export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv = process.env): CliContext => {
+  const load = (flags: Flags = {}) =>
+    loadConfig({ flags: { dataDir: options.dataDir, config: options.config, ...flags }, env, cwd: process.cwd(), home: homedir() });
+
+  const address = () => {
+    const named = options.url ?? (env.SEALANE_URL || undefined);
+    return named === undefined ? { url: urlOf(load().config), isNamed: false } : { url: named, isNamed: true };
+  };
+
+  /**
+   * The admin key of this machine's data folder is for this machine's service: it is never sent to an address that only
+   * somebody's option or variable names.
+   */
+  const keyFor = async (url: string): Promise<string | undefined> => {
+    const given = options.key ?? (env.SEALANE_API_KEY || undefined);
+    if (given !== undefined) return given;
+    const { config } = load();
+    const isOurs = isLoopback(new URL(url).hostname) || url === config.publicUrl || url === urlOf(config);
+    return isOurs ? (config.adminKey ?? (await findAdminKey(config.dataDir))) : undefined;
+  };
+
+  return {
+    output: createOutput({ json: options.json ?? false, quiet: options.quiet ?? false, color: options.color ?? true }),
+    options,
+    load,
+    address,
+    client: async () => {
+      const { url } = address();
+      return createApiClient(url, await keyFor(url));
+    },
+  };
+};
+
+/** Where clients on this machine reach a service with this configuration. */
+export const urlOf = ({ host, port }: Pick<Config, 'host' | 'port'>): string => {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+};

@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+
+import type { CliContext } from '../cli-context.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { examine, type Check } from '../examine.ts';
+import { printable } from '../printable.ts';
+import type { RunCommand } from '../run-command.ts';
+
+export const addDoctorCommand = (program: Command, run: RunCommand): void => {
+  program
+    .command('doctor')
+    .description('check everything the service needs, one by one, and say what to do')
+    .action((_options, command: Command) => run(command, doctor));
+};
+
+const doctor = async (context: CliContext): Promise<ExitCode> => {
+  const { output } = context;
+  const checks: Check[] = [];
+  for await (const check of examine(context)) {
+    checks.push(check);
+    if (!output.isJson) for (const line of describe(check, output.style)) output.line(line);
+  }
+  const isWell = checks.every(({ ok }) => ok);
+  if (output.isJson) output.result({ ok: isWell, checks }, () => []);
+  return isWell ? EXIT.ok : EXIT.failed;
+};
+
+const describe = ({ name, ok, detail, next }: Check, style: CliContext['output']['style']): readonly string[] => [
+  `${ok ? style('green', '✓') : style('red', '✗')} ${name.padEnd(12)} ${printable(detail)}`,
+  ...(ok || next === undefined ? [] : [`  ${''.padEnd(12)} next: ${next}`]),
+];

@@ -1,0 +1,138 @@
+import { InvalidArgumentError, type Command } from 'commander';
+
+import { adminKeyFile, findAdminKey, rateSchema } from '#config';
+
+import { CliError } from '../cli-error.ts';
+import type { CliContext } from '../cli-context.ts';
+import { typed } from '../command-name.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { RunCommand } from '../run-command.ts';
+import { table } from '../table.ts';
+
+interface KeyView {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly admin: boolean;
+  readonly agents: readonly string[] | null;
+  readonly permission: string;
+  readonly ratePerMinute: number | null;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+interface CreateOptions {
+  readonly owner?: string;
+  readonly admin?: boolean;
+  readonly agents?: readonly string[];
+  readonly permission?: string;
+  readonly rate?: number;
+  readonly expires?: number;
+}
+
+export const addKeysCommand = (program: Command, run: RunCommand): void => {
+  const keys = program.command('keys').description('the admin key, and keys for callers');
+  const showKey = (command: Command) => run(command, show);
+  keys
+    .command('show')
+    .description('print the admin key of the data folder; the service need not run')
+    .action((_options, command: Command) => showKey(command));
+  program
+    .command('key')
+    .description('print the admin key (the same as keys show)')
+    .addHelpText('after', '\nExample:\n  export SEALANE_API_KEY=$(sealane key)')
+    .action((_options, command: Command) => showKey(command));
+  keys
+    .command('create')
+    .description('make a key for a caller; it is shown this once')
+    .argument('<name>', 'how the key is called, in the configuration and in the audit log')
+    .option('--owner <owner>', 'the user that its tasks belong to (the name without it)')
+    .option('--admin', 'may use the admin API')
+    .option('--agents <names>', 'agents it may use, with commas between them (all without it)', (names: string) => names.split(',').map((name) => name.trim()))
+    .option('--permission <level>', 'read-only, guarded, workspace or agent-default', knownPermission)
+    .option('--rate <rate>', 'requests it may make, like 30/min', knownRate)
+    .option('--expires <time>', 'how long it is valid, like 12h or 30d', duration)
+    .addHelpText('after', '\nExamples:\n  sealane keys create hermes --agents main --permission guarded --rate 30/min\n  sealane keys create ci --expires 30d --json | jq -r .key')
+    .action((name: string, { rate, expires, ...options }: CreateOptions, command: Command) =>
+      run(command, async ({ output, client }) => {
+        const made = await (await client()).post<{ readonly id: string; readonly name: string; readonly key: string }>('/admin/keys', {
+          name,
+          ...options,
+          ...(rate !== undefined && { ratePerMinute: rate }),
+          ...(expires !== undefined && { expiresInMs: expires }),
+        });
+        output.result(made, () => made.key);
+        output.note(`This is the only time it is shown. Take it back with: ${typed('keys', 'revoke', made.name)}`);
+        return EXIT.ok;
+      }),
+    );
+  keys
+    .command('list', { isDefault: true })
+    .description('all keys, without their secrets')
+    .action((_options, command: Command) =>
+      run(command, async ({ output, client }) => {
+        const answer = await (await client()).get<{ readonly keys: readonly KeyView[] }>('/admin/keys');
+        output.result(answer, () => (answer.keys.length === 0 ? `No keys but the admin key. Make one: ${typed('keys', 'create', 'NAME')}` : describeKeys(answer.keys)));
+        return EXIT.ok;
+      }),
+    );
+  keys
+    .command('revoke')
+    .description('take a key back: its next call is refused')
+    .argument('<id-or-name>', 'id or name of the key')
+    .action((idOrName: string, _options, command: Command) =>
+      run(command, async ({ output, client }) => {
+        await (await client()).remove(`/admin/keys/${encodeURIComponent(idOrName)}`);
+        output.result({ revoked: idOrName }, () => `${idOrName}  revoked`);
+        return EXIT.ok;
+      }),
+    );
+};
+
+const show = async ({ output, load }: CliContext): Promise<ExitCode> => {
+  const { config } = load();
+  const key = config.adminKey ?? (await findAdminKey(config.dataDir));
+  if (key === undefined) {
+    throw new CliError('not-found', `There is no admin key in ${config.dataDir} yet: the first start makes it.`, { next: typed('serve') });
+  }
+  output.result({ key, ...(config.adminKey === undefined && { file: adminKeyFile(config.dataDir) }) }, () => key);
+  return EXIT.ok;
+};
+
+const describeKeys = (keys: readonly KeyView[]): readonly string[] =>
+  table(
+    ['NAME', 'OWNER', 'ADMIN', 'AGENTS', 'PERMISSION', 'RATE', 'CREATED', 'ENDS', 'ID'],
+    keys.map((key) => [
+      key.name,
+      key.owner,
+      key.admin ? 'yes' : '',
+      key.agents?.join(',') ?? 'all',
+      key.permission,
+      key.ratePerMinute === null ? '' : `${key.ratePerMinute}/min`,
+      key.createdAt,
+      key.revokedAt === null ? (key.expiresAt ?? '') : `revoked ${key.revokedAt}`,
+      key.id,
+    ]),
+  );
+
+const PERMISSIONS = ['read-only', 'guarded', 'workspace', 'agent-default'];
+
+const knownPermission = (level: string): string => {
+  if (!PERMISSIONS.includes(level)) throw new InvalidArgumentError(`It must be ${PERMISSIONS.join(', ')}.`);
+  return level;
+};
+
+const knownRate = (text: string): number => {
+  const rate = rateSchema.safeParse(text);
+  if (!rate.success) throw new InvalidArgumentError(`It ${rate.error.issues[0]?.message ?? 'is not a rate'}.`);
+  return rate.data;
+};
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+const duration = (text: string): number => {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  if (count === undefined || Number(count) === 0) throw new InvalidArgumentError('It must be a time like 90s, 15m, 12h or 30d.');
+  return Number(count) * (UNIT_MS[unit] ?? 0);
+};

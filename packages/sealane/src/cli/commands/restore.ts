@@ -1,0 +1,61 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import type { Command } from 'commander';
+
+import { storeTarget } from '#config';
+
+import { CliError } from '../cli-error.ts';
+import type { CliContext } from '../cli-context.ts';
+import { typed } from '../command-name.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { RunCommand } from '../run-command.ts';
+
+export const addRestoreCommand = (program: Command, run: RunCommand): void => {
+  program
+    .command('restore')
+    .description('put a backup in place of the database; the service must be stopped')
+    .argument('<file>', 'a file that backup made')
+    .addHelpText('after', '\nThe database that was there is kept beside it, with the time in its name.\n\nExample:\n  sealane restore sealane-2026-01-31.db')
+    .action((file: string, _options, command: Command) => run(command, (context) => restore(context, file)));
+};
+
+const restore = async ({ output, load }: CliContext, backup: string): Promise<ExitCode> => {
+  const { backupFile, emptyLog, requireUnused, verifyDatabase } = await import('../database-file.ts');
+  const store = storeTarget(load().config);
+  if (store.kind !== 'sqlite') {
+    throw new CliError('conflict', `The configured store is ${store.kind}, which a file cannot be restored into.`, { next: `${typed('restore', backup)} --data-dir FOLDER` });
+  }
+  if (!existsSync(backup)) throw new CliError('not-found', `There is no file ${backup}.`, { next: 'check the name of the file' });
+  mkdirSync(dirname(store.file), { recursive: true, mode: 0o700 });
+  const lock = requireUnused(store.file);
+  const draft = `${store.file}.restoring`;
+  try {
+    output.progress('checking the backup');
+    const { tasks } = verifyDatabase(backup);
+    rmSync(draft, { force: true });
+    await backupFile(backup, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`));
+    chmodSync(draft, 0o600);
+    verifyDatabase(draft);
+    emptyLog(store.file);
+    const kept = setAside(store.file);
+    renameSync(draft, store.file);
+    output.result({ file: store.file, tasks, kept: kept ?? null }, () => [
+      `${tasks} tasks restored into ${store.file}`,
+      ...(kept === undefined ? [] : [`The database that was there is now ${kept}`]),
+    ]);
+    output.note(`Start the service: ${typed('serve')}`);
+    return EXIT.ok;
+  } finally {
+    for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(`${draft}${ending}`, { force: true });
+    lock.release();
+  }
+};
+
+/** Renames the database with what belongs to it. A log that could not be moved into it (it may be damaged) goes along. */
+const setAside = (database: string): string | undefined => {
+  if (!existsSync(database)) return undefined;
+  const kept = `${database}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  for (const ending of ['', '-wal', '-shm']) if (existsSync(`${database}${ending}`)) renameSync(`${database}${ending}`, `${kept}${ending}`);
+  return kept;
+};

@@ -1,0 +1,151 @@
+import { flushCompileCache } from 'node:module';
+
+import type { Command } from 'commander';
+
+import { adminKeyFile, configSchema, ensureAdminKey, OVERRIDES, storeTarget, watchConfig, type Config, type Flags, type LoadedConfig, type OverrideName } from '#config';
+import { SealaneError } from '#domain';
+import type { Logger } from 'pino';
+
+import { CliError } from '../cli-error.ts';
+import { urlOf, type CliContext } from '../cli-context.ts';
+import { typed } from '../command-name.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { findPortHolder } from '../port-holder.ts';
+import type { RunCommand } from '../run-command.ts';
+
+/** What `compose.ts` offers to this command. */
+interface Compose {
+  readonly startService: (config: Config, options: { readonly log: Logger }) => Promise<Service>;
+}
+interface Service {
+  readonly url: string;
+  close(): Promise<void>;
+  /** Takes in agents and keys of a changed file, without dropping runs. */
+  reload?(config: Config): Promise<void>;
+}
+
+export const addServeCommand = (program: Command, run: RunCommand): void => {
+  const serve = program.command('serve').description('run the service until Ctrl-C');
+  for (const name of Object.keys(OVERRIDES) as OverrideName[]) {
+    // The data folder is an option of every command.
+    if (name !== 'dataDir') serve.option(OVERRIDES[name].flag, describeSetting(name));
+  }
+  serve
+    .addHelpText(
+      'after',
+      `
+Flags win over the environment (SEALANE_PORT, SEALANE_HOST, SEALANE_DATA_DIR, SEALANE_STORE, SEALANE_CONFIG,
+SEALANE_ADMIN_KEY, SEALANE_GRPC_PORT, SEALANE_PUBLIC_URL, SEALANE_LOG_LEVEL), the environment over the file
+<data folder>/sealane.yaml, the file over the defaults. See them all: sealane config show
+
+Examples:
+  sealane serve
+  sealane serve --port 8080 --store memory
+  sealane serve --host 0.0.0.0 --public-url https://tasks.example.com`,
+    )
+    .action((flags: Flags, command: Command) => run(command, (context) => serveUntilStopped(context, flags)));
+};
+
+const describeSetting = (name: OverrideName): string => {
+  const schema = configSchema.shape[name];
+  const initial = schema.safeParse(undefined).data;
+  const hint = initial === undefined || initial === false ? '' : ` (${String(initial)})`;
+  return `${schema.description ?? ''}${hint}`;
+};
+
+const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<ExitCode> => {
+  const { output } = context;
+  const loaded = context.load(flags);
+  const { config } = loaded;
+  const adminKey = config.adminKey ?? (await ensureAdminKey(config.dataDir));
+  const { createServiceLog } = await import('../service-log.ts');
+  const log = createServiceLog(config.logLevel);
+  const stop = stopSignal(() => log.info('stopping: runs get their time to end; again to stop at once'));
+
+  const service = await start({ ...config, adminKey }, log);
+  if (output.isJson) output.document({ ready: true, url: service.url });
+  else {
+    output.line(`sealane ready on ${service.url}`);
+    for (const line of whatToTry(context, loaded, service.url)) output.line(line);
+  }
+  // A service may run for months: what was compiled for this start is kept for the next one now.
+  flushCompileCache();
+  using _watcher = watchConfig(loaded.file, () => void reload(context, flags, service, adminKey, log));
+  await stop;
+  await service.close();
+  return EXIT.ok;
+};
+
+const start = async (config: Config, log: Logger): Promise<Service> => {
+  const path: string = '../../compose.ts';
+  const { startService } = (await import(path)) as Compose;
+  try {
+    return await startService(config, { log });
+  } catch (error) {
+    throw explainStart(error, config);
+  }
+};
+
+const explainStart = (error: unknown, { host, port, dataDir }: Config): unknown => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    const holder = findPortHolder(port);
+    return new CliError('conflict', `Port ${port} is taken${holder === undefined ? '' : ` by ${holder}`}.`, { cause: error, next: typed('serve', '--port', String(port + 1)) });
+  }
+  if (code === 'EACCES') return new CliError('conflict', `This user may not listen on port ${port}.`, { cause: error, next: typed('serve', '--port', '7420') });
+  if (code === 'EADDRNOTAVAIL') return new CliError('conflict', `${host} is not an address of this machine.`, { cause: error, next: typed('serve', '--host', '127.0.0.1') });
+  if (error instanceof SealaneError && error.code === 'store-locked') {
+    const { pid } = error.facts;
+    return new CliError('store-locked', `The data folder ${dataDir} is in use${pid === undefined ? '' : ` by process ${pid}`}.`, {
+      cause: error,
+      next: `${pid === undefined ? typed('doctor') : `kill ${pid}`}   # or choose another folder: ${typed('serve', '--data-dir', 'FOLDER', '--port', String(port + 1))}`,
+    });
+  }
+  return error;
+};
+
+/** Resolves at the first SIGINT, SIGTERM or SIGHUP; the second ends the process at once. */
+const stopSignal = (onFirst: () => void): Promise<void> =>
+  new Promise((resolve) => {
+    let isStopping = false;
+    const onSignal = (_name: string, number: number) => {
+      // oxlint-disable-next-line unicorn/no-process-exit -- the user asked twice, and whatever hangs must not keep us
+      if (isStopping) process.exit(128 + number);
+      isStopping = true;
+      onFirst();
+      resolve();
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  });
+
+/** A file that is wrong changes nothing: the log says what is, and the service goes on as it was. */
+const reload = async (context: CliContext, flags: Flags, service: Service, adminKey: string, log: Logger): Promise<void> => {
+  try {
+    const { config } = context.load(flags);
+    await service.reload?.({ ...config, adminKey });
+    log.info('took in the changed configuration: agents and keys; other settings need a restart');
+  } catch (error) {
+    log.error({ err: error }, 'the changed configuration is not used');
+  }
+};
+
+/** The commands need the address and the folder only where they would not find them themselves. */
+const whatToTry = ({ options }: CliContext, { config, sourceOf }: LoadedConfig, url: string): readonly string[] => {
+  const folder = options.dataDir === undefined ? [] : ['--data-dir', options.dataDir];
+  const file = options.config === undefined ? [] : ['--config', options.config];
+  const isFound = sourceOf(['port']).kind !== 'flag' && sourceOf(['host']).kind !== 'flag' && url === urlOf(config);
+  const where = [...(isFound ? [] : ['--url', url]), ...folder, ...file];
+  const store = storeTarget(config);
+  return [
+    '',
+    `  try it    ${typed('send', 'hello', ...where)}`,
+    `  the key   ${config.adminKey === undefined ? adminKeyFile(config.dataDir) : 'as configured'}   (${typed('key', ...folder, ...file)})`,
+    `  the tasks ${store.kind === 'sqlite' ? store.file : store.kind}`,
+    ...(process.stdout.isTTY
+      ? [
+          `  by curl   curl -H "Authorization: Bearer $(${typed('key', ...folder, ...file)})" -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' \\`,
+          `              -d '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hello"}]}}}' ${url}`,
+        ]
+      : []),
+  ];
+};

@@ -1,0 +1,191 @@
+import type { Command } from 'commander';
+
+import { STATES, textOf } from '#domain';
+import { nearestWord } from '#config';
+
+import type { ApiClient } from '../api-client.ts';
+import { usageError } from '../cli-error.ts';
+import type { CliContext } from '../cli-context.ts';
+import { typed } from '../command-name.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { writeNewFile } from '../new-file.ts';
+import { oneLine, printable } from '../printable.ts';
+import type { RunCommand } from '../run-command.ts';
+import { table } from '../table.ts';
+import { messageText } from '../task-printer.ts';
+import { stateOf, type TaskView } from '../wire.ts';
+import { wholeNumber } from './watch.ts';
+
+interface ListOptions {
+  readonly owner?: string;
+  readonly agent?: string;
+  readonly state?: string;
+  readonly context?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export const addTasksCommand = (program: Command, run: RunCommand): void => {
+  const tasks = program.command('tasks').description('list, show, cancel, delete and export tasks');
+  tasks
+    .command('list', { isDefault: true })
+    .description('tasks, the newest status first')
+    .option('--owner <owner>', 'only tasks of this owner')
+    .option('--agent <name>', 'only tasks of this agent')
+    .option('--state <state>', `only tasks in this state: ${STATES.join(', ')}`, knownState)
+    .option('--context <id>', 'only tasks of this conversation')
+    .option('--limit <number>', 'at most this many, up to 200', wholeNumber, 50)
+    .option('--cursor <cursor>', 'go on where a list ended')
+    .addHelpText('after', '\nExamples:\n  sealane tasks list --state working\n  sealane tasks list --json | jq -r ".tasks[].task.id"')
+    .action((options: ListOptions, command: Command) => run(command, (context) => list(context, options)));
+  tasks
+    .command('show')
+    .description('one task: its state, its messages and its answer')
+    .argument('<task>', 'id of the task')
+    .option('--events', 'its events as well')
+    .action((id: string, options: { readonly events?: boolean }, command: Command) => run(command, (context) => show(context, id, options.events ?? false)));
+  tasks
+    .command('cancel')
+    .description('stop tasks')
+    .argument('<task...>', 'ids of the tasks')
+    .action((ids: readonly string[], _options, command: Command) =>
+      run(command, async ({ output, client }) => {
+        const service = await client();
+        const views: TaskView[] = [];
+        for (const id of ids) views.push(await service.post<TaskView>(`${pathOf(id)}/cancel`));
+        output.result({ tasks: views }, () => views.map(({ task }) => `${task.id}  ${stateOf(task.status)}`));
+        return EXIT.ok;
+      }),
+    );
+  tasks
+    .command('delete')
+    .description('delete tasks that have ended, with their events')
+    .argument('<task...>', 'ids of the tasks')
+    .action((ids: readonly string[], _options, command: Command) =>
+      run(command, async ({ output, client }) => {
+        const service = await client();
+        for (const id of ids) await service.remove(pathOf(id));
+        output.result({ deleted: ids }, () => ids.map((id) => `${id}  deleted`));
+        return EXIT.ok;
+      }),
+    );
+  tasks
+    .command('export')
+    .description('write tasks with all their events as lines of JSON')
+    .option('--owner <owner>', 'only tasks of this owner')
+    .option('--context <id>', 'only tasks of this conversation')
+    .option('--output <file>', 'write into this file instead of standard output')
+    .option('--force', 'replace the file if it exists')
+    .addHelpText('after', '\nExamples:\n  sealane tasks export --output tasks.jsonl\n  sealane tasks export --owner ann | gzip > ann.jsonl.gz')
+    .action((options: ExportOptions, command: Command) => run(command, (context) => exportTasks(context, options)));
+};
+
+const pathOf = (id: string): string => `/admin/tasks/${encodeURIComponent(id)}`;
+
+const knownState = (state: string): string => {
+  if ((STATES as readonly string[]).includes(state)) return state;
+  const near = nearestWord(state, STATES);
+  throw usageError(`There is no state "${state}".${near === undefined ? '' : ` Did you mean ${near}?`}`, typed('tasks', 'list', '--state', near ?? 'working'));
+};
+
+const list = async ({ output, client }: CliContext, { context, ...options }: ListOptions): Promise<ExitCode> => {
+  if (options.limit < 1 || options.limit > 200) throw usageError('--limit is between 1 and 200.', typed('tasks', 'list', '--limit', '200'));
+  const page = await (await client()).get<{ tasks: readonly TaskView[]; next?: string; total: number }>('/admin/tasks', { ...options, contextId: context });
+  output.result(page, () =>
+    page.tasks.length === 0
+      ? 'No tasks.'
+      : table(
+          ['TASK', 'STATE', 'AGENT', 'OWNER', 'UPDATED', 'MESSAGE'],
+          page.tasks.map(({ task, agent, owner, updatedAt }) => [
+            task.id,
+            stateOf(task.status),
+            agent,
+            owner,
+            updatedAt,
+            oneLine(textOf(task.history?.[0]?.parts ?? []), 60),
+          ]),
+        ),
+  );
+  if (page.next !== undefined) output.note(`${page.total} in all. More: ${typed('tasks', 'list', '--cursor', page.next)}`);
+  return EXIT.ok;
+};
+
+interface EventView {
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly state?: string;
+}
+
+const show = async ({ output, client }: CliContext, id: string, withEvents: boolean): Promise<ExitCode> => {
+  const service = await client();
+  const view = await service.get<TaskView>(pathOf(id));
+  const events = withEvents ? await allEvents(service, id) : [];
+  output.result(withEvents ? { ...view, events } : view, () => [...describeTask(view), ...(withEvents ? ['', ...describeEvents(events)] : [])]);
+  return EXIT.ok;
+};
+
+const EVENT_PAGE = 500;
+
+const allEvents = async (service: ApiClient, id: string): Promise<readonly EventView[]> => {
+  const events: EventView[] = [];
+  for (let isMore = true; isMore; ) {
+    const page = await service.get<{ events: readonly EventView[] }>(`${pathOf(id)}/events`, { after: events.at(-1)?.seq ?? 0, limit: EVENT_PAGE });
+    events.push(...page.events);
+    isMore = page.events.length === EVENT_PAGE;
+  }
+  return events;
+};
+
+const describeTask = ({ task, agent, owner, lane, createdAt, updatedAt }: TaskView): readonly string[] => [
+  `task     ${task.id}`,
+  `context  ${task.contextId ?? '-'}`,
+  `state    ${stateOf(task.status)}`,
+  `agent    ${agent}`,
+  `owner    ${owner}`,
+  `lane     ${lane}`,
+  `created  ${createdAt}`,
+  `updated  ${updatedAt}`,
+  ...(task.status.message ? [`status   ${printable(messageText(task.status.message))}`] : []),
+  ...(task.history ?? []).flatMap((message) => ['', message.role === 'ROLE_USER' ? 'caller:' : 'agent:', printable(messageText(message))]),
+  ...(task.artifacts ?? []).flatMap((artifact) => [
+    '',
+    `artifact ${artifact.name ?? artifact.artifactId}:`,
+    printable(messageText({ messageId: '', role: 'ROLE_AGENT', parts: artifact.parts })),
+  ]),
+];
+
+const describeEvents = (events: readonly EventView[]): readonly string[] =>
+  table(
+    ['SEQ', 'AT', 'EVENT', 'STATE'],
+    events.map(({ seq, at, kind, state }) => [String(seq), at, kind, state ?? '']),
+  );
+
+interface ExportOptions {
+  readonly owner?: string;
+  readonly context?: string;
+  readonly output?: string;
+  readonly force?: boolean;
+}
+
+const exportTasks = async ({ output, client }: CliContext, { owner, context, output: file, force }: ExportOptions): Promise<ExitCode> => {
+  const { body } = await (await client()).download('/admin/export', { owner, contextId: context });
+  let tasks = 0;
+  const counted = async function* () {
+    for await (const chunk of body) {
+      for (const byte of chunk) if (byte === 10) tasks += 1;
+      output.progress(`${tasks} tasks`);
+      yield chunk;
+    }
+  };
+  if (file === undefined) {
+    // Written with back-pressure: a slow reader slows the service down, not this process's memory.
+    for await (const chunk of counted()) {
+      if (!process.stdout.write(chunk)) await new Promise((resolve) => void process.stdout.once('drain', resolve));
+    }
+    return EXIT.ok;
+  }
+  await writeNewFile(file, { force: force ?? false }, counted());
+  output.result({ file, tasks }, () => `${tasks} tasks written to ${file}`);
+  return EXIT.ok;
+};

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
+
+import { holderOf, lockFile, type FileLock } from '#store/sqlite/sqlite-lock';
+
+import { CliError } from './cli-error.ts';
+import { typed } from './command-name.ts';
+
+/** Copies a database into a new file, in one piece, even while somebody writes to it. */
+export const backupFile = async (database: string, target: string, onProgress: (share: number) => void): Promise<void> => {
+  const source = new DatabaseSync(database, { readOnly: true });
+  try {
+    await backup(source, target, {
+      rate: 2000,
+      progress: ({ totalPages, remainingPages }) => onProgress(totalPages === 0 ? 1 : 1 - remainingPages / totalPages),
+    });
+  } finally {
+    source.close();
+  }
+};
+
+export interface DatabaseFacts {
+  readonly tasks: number;
+}
+
+/** Reads a copy from end to end; throws when it is damaged, or no database of ours. */
+export const verifyDatabase = (file: string): DatabaseFacts => {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { readOnly: true });
+    const result = Object.values(database.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
+    if (result !== 'ok') throw new Error(String(result));
+    const hasTasks = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tasks'").get() !== undefined;
+    if (!hasTasks) throw new CliError('store-damaged', `${file} is a database, but not one of Sealane.`, { next: 'check the name of the file' });
+    return { tasks: Number(database.prepare('SELECT count(*) AS n FROM tasks').get()?.n ?? 0) };
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError('store-damaged', `${file} is damaged or no database: ${error instanceof Error ? error.message : String(error)}.`, {
+      cause: error,
+      next: 'use another backup',
+    });
+  } finally {
+    database?.close();
+  }
+};
+
+/** Moves what is only in the write-ahead log into the database, so that the file alone is complete. */
+export const emptyLog = (file: string): void => {
+  if (!existsSync(`${file}-wal`)) return;
+  try {
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+  } catch {
+    // A damaged database is one reason to restore; its log is then kept beside it.
+  }
+};
+
+/** The process that has the database open, if one has. */
+export const findHolder = (database: string): string | undefined => {
+  if (!existsSync(`${database}.lock`)) return undefined;
+  const holder = holderOf(database);
+  try {
+    lockFile(database).release();
+    return undefined;
+  } catch {
+    return holder ?? 'unknown';
+  }
+};
+
+/** Keeps the service from starting while the file is exchanged; refuses when it runs. */
+export const requireUnused = (database: string): FileLock => {
+  try {
+    return lockFile(database);
+  } catch (error) {
+    const pid = holderOf(database);
+    throw new CliError('store-locked', `${database} is in use${pid === undefined ? '' : ` by process ${pid}`}: stop the service first.`, {
+      cause: error,
+      next: pid === undefined ? typed('doctor') : `kill ${pid}`,
+    });
+  }
+};

@@ -1,0 +1,146 @@
+import type { AgentName, ClaimedRun, Slot, TaskStore } from '#store';
+
+import type { AgentRegistry } from './agent-registry.ts';
+import type { Lease } from './lease.ts';
+import type { EngineSettings } from './settings.ts';
+
+/**
+ * Hands out this instance's slots: one to an admission that can start at once, the others to turns that wait. A new
+ * task gets a slot only when no lane of its agent waits for one, so nobody overtakes.
+ */
+export interface Dispatcher {
+  /** A slot for a turn of this agent, or nothing. It must be used by `occupy` or given back by `giveBack`. */
+  slotFor(agent: AgentName): Slot | undefined;
+  giveBack(agent: AgentName): void;
+  /** A run that was not claimed here occupies a slot all the same. */
+  seat(agent: AgentName): void;
+  /** Some lane may be ready, or a slot is free: claim what can run. */
+  kick(): void;
+  /** A run of this agent is over. */
+  vacate(agent: AgentName): void;
+  runningOf(agent: AgentName): number;
+  setPaused(agents: readonly AgentName[]): void;
+  start(): void;
+  stop(): void;
+}
+
+export const createDispatcher = (options: {
+  readonly store: TaskStore;
+  readonly registry: AgentRegistry;
+  readonly lease: Lease;
+  readonly settings: EngineSettings;
+  readonly now: () => number;
+  /** The run is ours: start it. The slot is already taken. */
+  readonly onClaimed: (claimed: ClaimedRun) => void;
+  readonly onProblem: (error: unknown) => void;
+}): Dispatcher => {
+  const { store, registry, lease, settings, now } = options;
+  const used = new Map<AgentName, number>();
+  /** Agents of whom more turns may be waiting than the last claim could take. */
+  const backlog = new Set<AgentName>();
+  let usedInAll = 0;
+  let paused: ReadonlySet<AgentName> = new Set();
+  let isStopped = true;
+  let isClaiming = false;
+  let isKicked = false;
+  let poll: NodeJS.Timeout | undefined;
+
+  const take = (agent: AgentName, n: number): void => {
+    used.set(agent, (used.get(agent) ?? 0) + n);
+    usedInAll += n;
+  };
+  const freeOf = (agent: AgentName, concurrency: number): number =>
+    Math.max(0, Math.min(concurrency - (used.get(agent) ?? 0), settings.slots - usedInAll));
+
+  const claimOnce = async (): Promise<boolean> => {
+    const free: Record<AgentName, number> = {};
+    for (const { name, concurrency } of registry.list()) {
+      const n = paused.has(name) ? 0 : freeOf(name, concurrency);
+      if (n > 0) free[name] = n;
+    }
+    const agents = Object.keys(free);
+    if (agents.length === 0 || !lease.isValid()) return false;
+    // Reserved before the call, so that admissions meanwhile do not take them too; never more than there are.
+    let left = settings.slots - usedInAll;
+    for (const agent of agents) {
+      free[agent] = Math.min(free[agent] ?? 0, left);
+      left -= free[agent];
+      take(agent, free[agent]);
+    }
+    const instance = lease.instance;
+    let claimed: readonly ClaimedRun[] = [];
+    try {
+      claimed = await store.claim({ instance, free, at: now(), ownerRunning: settings.ownerRunning });
+    } finally {
+      for (const agent of agents) {
+        const got = claimed.filter(({ run }) => run.agent === agent).length;
+        take(agent, got - (free[agent] ?? 0));
+        if (got > 0 && got === free[agent]) backlog.add(agent);
+        else backlog.delete(agent);
+      }
+    }
+    for (const item of claimed) options.onClaimed(item);
+    return claimed.length > 0;
+  };
+
+  const claimAll = async (): Promise<void> => {
+    isClaiming = true;
+    try {
+      do {
+        isKicked = false;
+        while (!isStopped && (await claimOnce())) {
+          // until nothing is ready or nothing is free
+        }
+      } while (isKicked && !isStopped);
+    } catch (error) {
+      options.onProblem(error);
+    } finally {
+      isClaiming = false;
+    }
+  };
+
+  const kick = (): void => {
+    isKicked = true;
+    if (!isStopped && !isClaiming) void claimAll();
+  };
+
+  return {
+    slotFor: (agent) => {
+      const entry = registry.find(agent);
+      if (!entry || isStopped || paused.has(agent) || backlog.has(agent) || !lease.isValid()) return undefined;
+      if (freeOf(agent, entry.concurrency) < 1) {
+        backlog.add(agent);
+        return undefined;
+      }
+      take(agent, 1);
+      return { instance: lease.instance };
+    },
+    giveBack: (agent) => {
+      take(agent, -1);
+      if (backlog.has(agent)) kick();
+    },
+    seat: (agent) => take(agent, 1),
+    vacate: (agent) => {
+      take(agent, -1);
+      if (backlog.size > 0) kick();
+    },
+    kick,
+    runningOf: (agent) => used.get(agent) ?? 0,
+    setPaused: (agents) => {
+      paused = new Set(agents);
+      kick();
+    },
+    start: () => {
+      isStopped = false;
+      // Behind lost hints, and for retries whose time has come.
+      poll = setInterval(kick, settings.pollMs);
+      poll.unref();
+      kick();
+    },
+    stop: () => {
+      isStopped = true;
+      clearInterval(poll);
+    },
+  };
+};
+

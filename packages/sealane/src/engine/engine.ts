@@ -1,0 +1,194 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { Message } from '#domain';
+import type { ClaimedRun, Run, Storage, TaskStore } from '#store';
+
+import type { AgentRegistry } from './agent-registry.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createFeed, type Feed } from './feed.ts';
+import { createJanitor } from './janitor.ts';
+import { createLease } from './lease.ts';
+import { createLiveRuns, type LiveRuns } from './live-runs.ts';
+import type { EngineObserver } from './observer.ts';
+import { createPersist } from './persist.ts';
+import { recoverRun } from './recovery.ts';
+import { createTaskService } from './service.ts';
+import { DEFAULT_SETTINGS, type EngineSettings } from './settings.ts';
+import type { TaskService } from './task-service.ts';
+
+export interface EngineOptions {
+  readonly storage: Pick<Storage, 'tasks' | 'upkeep' | 'lanes'>;
+  readonly registry: AgentRegistry;
+  readonly settings?: Partial<EngineSettings>;
+  readonly observer?: EngineObserver;
+  readonly now: () => number;
+  /** Ids that sort by time, for tasks, contexts and messages. */
+  readonly newId: () => string;
+}
+
+export interface Engine {
+  readonly tasks: TaskService;
+  /** Takes the lease, recovers what was interrupted, and begins to run what waits. */
+  start(): Promise<void>;
+  /** Drains: starts nothing, gives runs some time, aborts what is left, and gives up the lease. */
+  stop(): Promise<void>;
+  readonly instance: string;
+  runningOf(agent: string): number;
+  /** Lanes or agents were paused or resumed. */
+  lanesChanged(): Promise<void>;
+  /** Deadlines and retention, now instead of at the next beat. */
+  sweep(): Promise<void>;
+}
+
+/** What the operations need of the engine. */
+export interface EngineParts {
+  readonly store: TaskStore;
+  readonly feed: Feed;
+  readonly registry: AgentRegistry;
+  readonly dispatcher: Dispatcher;
+  readonly runs: LiveRuns;
+  readonly settings: EngineSettings;
+  readonly observer: EngineObserver;
+  readonly now: () => number;
+  readonly newId: () => string;
+  /** Aborts when the engine stops. */
+  readonly signal: AbortSignal;
+  /** Starts a run whose slot is taken. */
+  begin(run: Run): void;
+}
+
+/** The object graph of the engine: a dispatcher that claims, runs that report, a feed that tells, a janitor. */
+export const createEngine = (options: EngineOptions): Engine => {
+  const { registry, now, newId, observer = {} } = options;
+  const { tasks: store, upkeep, lanes } = options.storage;
+  const settings: EngineSettings = { ...DEFAULT_SETTINGS, ...options.settings };
+  const stopping = new AbortController();
+  const onProblem = (what: string) => (error: unknown) => observer.problem?.(what, error);
+
+  const feed = createFeed(store, settings.pollMs);
+  const persist = createPersist({ store, feed, now, observer, signal: stopping.signal });
+  const lease = createLease({
+    store,
+    newId,
+    leaseMs: settings.leaseMs,
+    renewMs: settings.renewMs,
+    onLost: (instance) => {
+      observer.problem?.('The lease was lost; all runs are aborted', undefined, { instance });
+      runs.stopAll('lost');
+    },
+  });
+
+  const history = async (run: Run): Promise<readonly Message[]> => {
+    const task = await store.find('all', run.token.taskId);
+    const messages = task ? (JSON.parse(task.history) as Message[]) : [];
+    return messages.filter(({ messageId }) => messageId !== run.message.messageId);
+  };
+  const runs = createLiveRuns({
+    store,
+    runner: { settings, persist, observer, now, newId, history },
+    instance: () => lease.instance,
+    onOver: (run) => dispatcher.vacate(run.agent),
+    onProblem: onProblem('A run could not look into its log'),
+  });
+
+  const begin = (run: Run): void => {
+    const entry = registry.find(run.agent);
+    if (!lease.isValid() || !entry) {
+      // Too late, or nobody to do it: whoever reaps it decides.
+      dispatcher.vacate(run.agent);
+      return;
+    }
+    runs.start(run, entry, (turn, io) => entry.connector.run(turn, io));
+  };
+  const dispatcher = createDispatcher({
+    store,
+    registry,
+    lease,
+    settings,
+    now,
+    onClaimed: ({ run, events }) => {
+      feed.publish(run.token.taskId, events);
+      begin(run);
+    },
+    onProblem: onProblem('Waiting turns could not be claimed'),
+  });
+
+  const janitor = createJanitor({ store, upkeep, feed, settings, now, newId, onProblem: onProblem('The janitor failed') });
+
+  const recoverOne = ({ run }: ClaimedRun): Promise<void> =>
+    recoverRun(
+      {
+        persist,
+        settings,
+        now,
+        newId,
+        start: (run, entry, beginning) => {
+          // Recovered runs have no slot yet; they count, even beyond the limit, because they are running already.
+          dispatcher.seat(run.agent);
+          runs.start(run, entry, beginning);
+        },
+        hold: (ms) => delay(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
+        ended: (run, state, reason) => observer.taskEnded?.({ agent: run.agent, taskId: run.token.taskId, state, reason }),
+      },
+      run,
+      registry.find(run.agent),
+    );
+
+  const reap = async (): Promise<void> => {
+    for (;;) {
+      const orphans = lease.isValid() ? await store.reap(lease.instance, now()) : [];
+      if (orphans.length === 0) return;
+      for (const orphan of orphans) recoverOne(orphan).catch(onProblem('A run could not be recovered'));
+    }
+  };
+
+  const loadPaused = async (): Promise<void> => dispatcher.setPaused(await lanes.pausedAgents());
+
+  const beat = async (): Promise<void> => {
+    if (!store.exclusive) {
+      await reap();
+      await loadPaused();
+    }
+    await runs.poll();
+  };
+
+  let heart: NodeJS.Timeout | undefined;
+  let waking: Disposable | undefined;
+  const parts: EngineParts = { store, feed, registry, dispatcher, runs, settings, observer, now, newId, signal: stopping.signal, begin };
+  return {
+    tasks: createTaskService(parts),
+    start: async () => {
+      await lease.start();
+      waking = store.onWake((ids) => {
+        if (ids.length === 0) dispatcher.kick();
+        feed.wake(ids);
+        runs.wake(ids);
+      });
+      await loadPaused();
+      // Orphans first: their lanes must not look idle to anybody, and a retry belongs to the head of its lane.
+      await reap();
+      dispatcher.start();
+      janitor.start();
+      heart = setInterval(() => void beat().catch(onProblem('The heartbeat failed')), Math.min(1000, settings.pollMs));
+      heart.unref();
+    },
+    stop: async () => {
+      dispatcher.stop();
+      janitor.stop();
+      clearInterval(heart);
+      const isIdle = runs.idle();
+      await Promise.race([isIdle, delay(settings.drainMs, undefined, { ref: false })]);
+      runs.stopAll('shutdown');
+      await Promise.race([isIdle, delay(settings.cancelGraceMs + 1000, undefined, { ref: false })]);
+      stopping.abort();
+      waking?.[Symbol.dispose]();
+      await lease.stop().catch(onProblem('The lease could not be given up'));
+    },
+    get instance() {
+      return lease.instance;
+    },
+    runningOf: (agent) => dispatcher.runningOf(agent),
+    lanesChanged: loadPaused,
+    sweep: () => janitor.sweep(),
+  };
+};

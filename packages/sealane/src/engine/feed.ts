@@ -1,0 +1,228 @@
+import { type Event, isInterrupted, isTerminal, type Seq } from '#domain';
+import type { Scope, StoredTask, TaskId, TaskStore } from '#store';
+
+import type { FrameCache } from './task-service.ts';
+
+/** A committed event with its encodings, shared by everybody who reads it from memory. */
+export interface FeedEvent {
+  readonly event: Event;
+  readonly frames: FrameCache;
+}
+
+/**
+ * Tells readers about committed events. A task has an entry here only while somebody follows it. The entry keeps the
+ * last few events, so that readers who keep up share them and their encodings; a reader who has fallen behind reads
+ * the log in the store, page by page, at its own pace. Nobody's slowness makes anything here grow.
+ */
+export interface Feed {
+  /** Committed events of a task, from whoever committed them here; `task` is the snapshot after the last of them. */
+  publish(id: TaskId, events: readonly Event[], task?: StoredTask): void;
+  /** Another instance has committed something about these tasks. */
+  wake(ids: readonly TaskId[]): void;
+  /** Starts to keep the task's events; what is published between this and `events` is not missed. */
+  follow(scope: Scope, id: TaskId): Follower;
+  /** Resolves with the task once an event after `after` has ended the turn or asks the caller something. */
+  settled(scope: Scope, id: TaskId, after: Seq, signal: AbortSignal): Promise<StoredTask | undefined>;
+}
+
+export interface Follower extends Disposable {
+  /**
+   * Events after `after`, in order, without end; the reader decides when it has seen enough. Ends when the task is
+   * deleted. `isCurrent`: there was no later event when the task was followed, so the store need not be asked first.
+   */
+  events(after: Seq, signal: AbortSignal, isCurrent: boolean): AsyncGenerator<FeedEvent, void, undefined>;
+}
+
+interface Entry {
+  followers: number;
+  recent: FeedEvent[];
+  recentBytes: number;
+  /** Counts the hints that something may be in the store that is not in `recent`. */
+  hints: number;
+  readonly sleepers: Set<() => void>;
+  readonly waiters: Set<Waiter>;
+}
+
+interface Waiter {
+  readonly after: Seq;
+  settle(task: StoredTask | undefined): void;
+}
+
+const KEPT_EVENTS = 512;
+const KEPT_BYTES = 1024 * 1024;
+const PAGE = 256;
+
+export const createFeed = (store: TaskStore, pollMs: number): Feed => {
+  const entries = new Map<TaskId, Entry>();
+
+  const entryOf = (id: TaskId): Entry => {
+    let entry = entries.get(id);
+    if (!entry) {
+      entry = { followers: 0, recent: [], recentBytes: 0, hints: 0, sleepers: new Set(), waiters: new Set() };
+      entries.set(id, entry);
+    }
+    return entry;
+  };
+  const leave = (id: TaskId, entry: Entry): void => {
+    if (entry.followers === 0 && entry.waiters.size === 0) entries.delete(id);
+  };
+  const rouse = (entry: Entry): void => {
+    for (const sleeper of entry.sleepers) sleeper();
+  };
+
+  const keep = (entry: Entry, events: readonly Event[]): void => {
+    for (const event of events) {
+      const last = entry.recent.at(-1)?.event.seq;
+      if (last !== undefined && event.seq <= last) continue;
+      // A hole means that somebody else's commit is not known here yet: readers fetch it from the store.
+      if (last !== undefined && event.seq > last + 1) {
+        entry.recent = [];
+        entry.recentBytes = 0;
+      }
+      entry.recent.push({ event, frames: new Map() });
+      entry.recentBytes += sizeOf(event);
+    }
+    while (entry.recent.length > KEPT_EVENTS || (entry.recentBytes > KEPT_BYTES && entry.recent.length > 1)) {
+      const dropped = entry.recent.shift();
+      if (dropped) entry.recentBytes -= sizeOf(dropped.event);
+    }
+  };
+
+  const settleWaiters = async (id: TaskId, entry: Entry, seq: Seq, task: StoredTask | undefined): Promise<void> => {
+    const due = [...entry.waiters].filter((waiter) => waiter.after < seq);
+    if (due.length === 0) return;
+    for (const waiter of due) entry.waiters.delete(waiter);
+    leave(id, entry);
+    const found = task ?? (await store.find('all', id).catch(() => undefined));
+    for (const waiter of due) waiter.settle(found);
+  };
+
+  /** Behind a lost hint, and for tasks that run elsewhere: has the task settled meanwhile? */
+  const checkWaiters = async (scope: Scope, id: TaskId, entry: Entry): Promise<void> => {
+    if (entry.waiters.size === 0) return;
+    const task = await store.find(scope, id).catch(() => null);
+    if (task === null) return;
+    if (task === undefined) await settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
+    else if (isTerminal(task.state) || isInterrupted(task.state)) await settleWaiters(id, entry, task.seq, task);
+  };
+
+  const follow = (scope: Scope, id: TaskId): Follower => {
+    const entry = entryOf(id);
+    entry.followers += 1;
+    let isOver = false;
+    const dispose = (): void => {
+      if (isOver) return;
+      isOver = true;
+      entry.followers -= 1;
+      leave(id, entry);
+    };
+    async function* events(after: Seq, signal: AbortSignal, isCurrent: boolean): AsyncGenerator<FeedEvent, void, undefined> {
+      let cursor = after;
+      let seenHints = isCurrent ? entry.hints : -1;
+      try {
+        while (!signal.aborted) {
+          const ready = inMemory(entry, cursor);
+          if (ready.length > 0) {
+            for (const item of ready) {
+              cursor = item.event.seq;
+              yield item;
+            }
+            continue;
+          }
+          if (seenHints !== entry.hints || (entry.recent.at(-1)?.event.seq ?? 0) > cursor) {
+            seenHints = entry.hints;
+            const page = await store.read(scope, id, cursor, PAGE);
+            for (const event of page) {
+              cursor = event.seq;
+              yield { event, frames: new Map() };
+            }
+            if (page.length > 0) {
+              // There may be more than one page; look again before sleeping.
+              if (page.length === PAGE) seenHints = -1;
+              continue;
+            }
+          }
+          const isRoused = await sleep(entry, pollMs, signal);
+          if (!isRoused && !signal.aborted) {
+            if ((await store.find(scope, id)) === undefined) return;
+            seenHints = -1;
+          }
+        }
+      } finally {
+        dispose();
+      }
+    }
+    return { events, [Symbol.dispose]: dispose };
+  };
+
+  return {
+    publish: (id, events, task) => {
+      const entry = entries.get(id);
+      if (!entry) return;
+      if (entry.followers > 0) keep(entry, events);
+      rouse(entry);
+      const settling = entry.waiters.size > 0 ? events.findLast(settles) : undefined;
+      if (settling) void settleWaiters(id, entry, settling.seq, task);
+    },
+    wake: (ids) => {
+      for (const id of ids) {
+        const entry = entries.get(id);
+        if (!entry) continue;
+        entry.hints += 1;
+        rouse(entry);
+        void checkWaiters('all', id, entry);
+      }
+    },
+    follow,
+    settled: (scope, id, after, signal) => {
+      const entry = entryOf(id);
+      return new Promise((resolve) => {
+        const finish = (task: StoredTask | undefined): void => {
+          clearInterval(timer);
+          signal.removeEventListener('abort', onAbort);
+          resolve(task);
+        };
+        const waiter: Waiter = { after, settle: finish };
+        const onAbort = (): void => {
+          entry.waiters.delete(waiter);
+          leave(id, entry);
+          finish(undefined);
+        };
+        const timer = setInterval(() => void checkWaiters(scope, id, entry), pollMs);
+        entry.waiters.add(waiter);
+        if (signal.aborted) onAbort();
+        else signal.addEventListener('abort', onAbort, { once: true });
+      });
+    },
+  };
+};
+
+const inMemory = (entry: Entry, cursor: Seq): readonly FeedEvent[] => {
+  const oldest = entry.recent[0]?.event.seq;
+  if (oldest === undefined || oldest > cursor + 1) return [];
+  return entry.recent.slice(cursor + 1 - oldest);
+};
+
+/** False when the time is up without a word. */
+const sleep = (entry: Entry, ms: number, signal: AbortSignal): Promise<boolean> =>
+  new Promise((resolve) => {
+    const wakeUp = (isRoused: boolean): void => {
+      clearTimeout(timer);
+      entry.sleepers.delete(onRouse);
+      signal.removeEventListener('abort', onRouse);
+      resolve(isRoused);
+    };
+    const onRouse = (): void => wakeUp(true);
+    const timer = setTimeout(() => wakeUp(false), ms);
+    entry.sleepers.add(onRouse);
+    signal.addEventListener('abort', onRouse, { once: true });
+  });
+
+const settles = ({ event }: Event): boolean =>
+  event.kind !== 'artifact-added' && (isTerminal(event.state) || isInterrupted(event.state));
+
+/** A rough size is enough to keep memory bounded. */
+const sizeOf = ({ event }: Event): number => {
+  const parts = event.kind === 'artifact-added' ? event.artifact.parts : 'message' in event ? (event.message?.parts ?? []) : [];
+  return parts.reduce((sum, part) => sum + (part.text?.length ?? 0) + (part.raw?.length ?? 0) + (part.data === undefined ? 0 : 1000), 200);
+};

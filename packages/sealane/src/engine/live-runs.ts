@@ -1,0 +1,75 @@
+import type { Event } from '#domain';
+import type { InstanceId, Run, TaskId, TaskStore } from '#store';
+
+import type { AgentEntry } from './agent-registry.ts';
+import { type Beginning, type LiveRun, type RunnerDeps, startRun, type StopReason } from './runner.ts';
+
+/** The runs of this instance, by task. */
+export interface LiveRuns {
+  start(run: Run, entry: AgentEntry, begin: Beginning): void;
+  /** Committed events that a live run may have to know of. */
+  observe(id: TaskId, events: readonly Event[]): void;
+  /** Hints from other instances: runs of these tasks look into their logs. */
+  wake(ids: readonly TaskId[]): void;
+  stopAll(reason: StopReason): void;
+  /** Resolves when everything that ran is over. */
+  idle(): Promise<void>;
+  readonly size: number;
+}
+
+const PAGE = 256;
+
+export const createLiveRuns = (options: {
+  readonly store: TaskStore;
+  readonly runner: RunnerDeps;
+  readonly instance: () => InstanceId;
+  readonly onOver: (run: Run) => void;
+  readonly onProblem: (error: unknown) => void;
+}): LiveRuns & { poll(): Promise<void> } => {
+  const { store } = options;
+  const runs = new Map<TaskId, LiveRun>();
+
+  /** A run follows its log from the number of its claim, so an early cancel or answer is never missed. */
+  const lookIntoLog = async (live: LiveRun): Promise<void> => {
+    for (;;) {
+      const events = await store.read('all', live.run.token.taskId, live.seenSeq, PAGE);
+      live.observe(events);
+      if (events.length < PAGE) return;
+    }
+  };
+  const wake = (ids: readonly TaskId[]): void => {
+    for (const id of ids) {
+      const live = runs.get(id);
+      if (live) lookIntoLog(live).catch(options.onProblem);
+    }
+  };
+
+  return {
+    start: (run, entry, begin) => {
+      const live = startRun(options.runner, entry, run, begin);
+      runs.set(run.token.taskId, live);
+      void live.over.then(() => {
+        if (runs.get(run.token.taskId) === live) runs.delete(run.token.taskId);
+        options.onOver(run);
+      });
+    },
+    observe: (id, events) => runs.get(id)?.observe(events),
+    wake,
+    /** Behind lost hints: cancels of runs held here, and answers to those that wait for one. */
+    poll: async () => {
+      if (runs.size === 0 || store.exclusive) return;
+      wake(await store.interventions(options.instance()));
+      wake([...runs.values()].filter((live) => live.isAsking).map((live) => live.run.token.taskId));
+    },
+    stopAll: (reason) => {
+      for (const live of runs.values()) live.stop(reason);
+    },
+    idle: async () => {
+      await Promise.all([...runs.values()].map((live) => live.over));
+    },
+    get size() {
+      return runs.size;
+    },
+  };
+};
+

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { type JsonObject, type NewEvent, SealaneError } from '#domain';
+import type { Finished, Result, RunToken, TaskStore } from '#store';
+
+import type { Feed } from './feed.ts';
+import type { EngineObserver } from './observer.ts';
+
+/**
+ * Writes what runs say, and does not give up on a full disk or a database that is away: an agent's work is never
+ * thrown away because it could not be written at once. Publishes after the commit, never before.
+ */
+export interface Persist {
+  /** `undefined`: written. Otherwise the run must stop. */
+  append(token: RunToken, events: readonly NewEvent[]): Promise<'lost' | 'terminal' | undefined>;
+  finish(token: RunToken, events: readonly NewEvent[], release: boolean): Promise<Result<Finished>>;
+  release(token: RunToken, retryAt?: number): Promise<Result<null>>;
+  remember(token: RunToken, ref: JsonObject): Promise<Result<null>>;
+  /** Resolves when no append of this run is under way. */
+  idle(token: RunToken): Promise<void>;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+
+export const createPersist = (options: {
+  readonly store: TaskStore;
+  readonly feed: Feed;
+  readonly now: () => number;
+  readonly observer: EngineObserver;
+  /** Ends the retries when the service stops. */
+  readonly signal: AbortSignal;
+}): Persist => {
+  const { store, feed, now, observer, signal } = options;
+  const underWay = new Map<RunToken, Promise<unknown>>();
+
+  const insist = async <T>(what: string, token: RunToken, attempt: () => Promise<T>): Promise<T> => {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (signal.aborted || !isPassing(error)) throw error;
+        observer.problem?.(`${what} could not be written yet, trying again`, error, { taskId: token.taskId });
+        await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  };
+
+  return {
+    append: (token, events) => {
+      const startedAt = performance.now();
+      const written = insist('An event', token, () => store.append(token, events, now())).then((result) => {
+        if (!result.ok) return result.why === 'terminal' ? 'terminal' : 'lost';
+        observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
+        feed.publish(token.taskId, result.value.events);
+        return undefined;
+      });
+      const settled = written.then(
+        () => underWay.delete(token),
+        () => underWay.delete(token),
+      );
+      underWay.set(token, settled);
+      return written;
+    },
+    finish: async (token, events, release) => {
+      const result = await insist('The end of a task', token, () => store.finish(token, events, now(), release));
+      if (result.ok) feed.publish(token.taskId, result.value.events, result.value.task);
+      return result;
+    },
+    release: (token, retryAt) => insist('The release of a lane', token, () => store.release(token, now(), retryAt)),
+    remember: (token, ref) => insist('A reference', token, () => store.remember(token, ref)),
+    idle: async (token) => {
+      await underWay.get(token);
+    },
+  };
+};
+
+/** What goes away by itself; anything else is a bug, and repeating it would only hide it. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof SealaneError && (error.code === 'storage-full' || error.code === 'unavailable');
+

@@ -1,0 +1,47 @@
+import { SealaneError } from '#domain';
+import type { Refusal } from '#store';
+
+/** A foreign task and an unknown one are told apart by nobody: same code, same words. */
+export const taskNotFound = (id: string): SealaneError =>
+  new SealaneError('task-not-found', `There is no task "${id}" that this key may see.`, { facts: { taskId: id } });
+
+/** What the store refused, in words for the caller. */
+export const refusalOf = (why: Refusal, context: { readonly id?: string; readonly laneWaiting: number }): SealaneError => {
+  switch (why) {
+    case 'absent':
+      return taskNotFound(context.id ?? '');
+    case 'full':
+      return new SealaneError(
+        'lane-full',
+        `This conversation already has ${context.laneWaiting} waiting messages, which is the limit. Wait until some are done, or cancel some.`,
+        { retryAfterMs: 10_000, facts: { limit: 'limits.laneWaiting', value: String(context.laneWaiting) } },
+      );
+    case 'owner-full':
+      return new SealaneError('owner-full', 'You have as many waiting tasks as you may. Wait until some are done, or cancel some.', {
+        retryAfterMs: 10_000,
+        facts: { limit: 'limits.ownerWaiting' },
+      });
+    case 'busy':
+      return new SealaneError(
+        'unsupported-operation',
+        'The task is being worked on and its agent takes no messages meanwhile. Wait until it has ended or asks for input, or send a new task in the same context.',
+        { facts: { ...(context.id && { taskId: context.id }) } },
+      );
+    case 'terminal':
+    case 'canceled':
+      return new SealaneError(
+        'unsupported-operation',
+        'The task has ended. Send a new message in the same context, with this task in referenceTaskIds if it matters.',
+        { facts: { ...(context.id && { taskId: context.id }) } },
+      );
+    case 'conflict':
+      return new SealaneError('idempotency-conflict', 'This Idempotency-Key was used with another request. Use a new key for a new request.');
+    case 'loop':
+      return new SealaneError(
+        'would-wait-for-itself',
+        'The message comes from a run of the same conversation and would wait for that run to end. Use another contextId.',
+      );
+    case 'lost':
+      return new SealaneError('unavailable', 'This run belongs to another instance now. Try again.', { retryAfterMs: 1000 });
+  }
+};

@@ -1,0 +1,261 @@
+import { isInterrupted, isTerminal, type Message, SealaneError, type Seq } from '#domain';
+import type { Admitted, CallFacts, Result, Scope, StoredTask } from '#store';
+
+import type { AgentEntry } from './agent-registry.ts';
+import type { EngineParts } from './engine.ts';
+import type { FeedEvent, Follower } from './feed.ts';
+import { refusalOf, taskNotFound } from './refusals.ts';
+import type { Caller, SendRequest, StreamItem, TaskService } from './task-service.ts';
+
+/** The operations of A2A over the engine's parts. Everything here is either refused whole or durable when it answers. */
+export const createTaskService = (parts: EngineParts): TaskService => {
+  const { store, feed, registry, dispatcher, runs, settings, now, newId } = parts;
+
+  const scopeOf = ({ owner, tenant, agent }: Caller): Scope => ({ owner, tenant, ...(agent !== undefined && { agent }) });
+
+  const callOf = (caller: Caller, request: SendRequest): CallFacts => ({
+    permission: caller.permission,
+    ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
+    ...(request.ancestors?.length && { ancestors: request.ancestors }),
+  });
+
+  const allowedAgent = (caller: Caller, name: string | undefined): AgentEntry => {
+    const entry = registry.require(name);
+    if (caller.agents === null || caller.agents.includes(entry.name)) return entry;
+    throw new SealaneError('forbidden', `This key may not use the agent "${entry.name}".`, { facts: { agent: entry.name } });
+  };
+
+  /** A slot is taken before the store is asked and given back if the turn has to wait. */
+  const withSlot = async (
+    agent: string,
+    context: { readonly id?: string },
+    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
+  ): Promise<Admitted> => {
+    const slot = dispatcher.slotFor(agent);
+    let result: Result<Admitted> | undefined;
+    try {
+      result = await enter(slot);
+    } finally {
+      if (slot && !(result?.ok && result.value.run)) dispatcher.giveBack(agent);
+    }
+    if (!result.ok) {
+      parts.observer.refused?.({ agent, why: result.why });
+      throw refusalOf(result.why, { ...context, laneWaiting: settings.laneWaiting });
+    }
+    return result.value;
+  };
+
+  const limits = { laneWaiting: settings.laneWaiting, ownerWaiting: settings.ownerWaiting };
+
+  const admitNew = async (caller: Caller, request: SendRequest): Promise<Admitted> => {
+    const entry = allowedAgent(caller, request.agent ?? caller.agent);
+    const id = newId();
+    const contextId = request.message.contextId ?? newId();
+    const { connector } = entry;
+    const scope = { owner: caller.owner, tenant: caller.tenant, agent: entry.name, contextId };
+    const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
+    return await withSlot(entry.name, {}, (slot) =>
+      store.admit({
+        ...scope,
+        id,
+        dialect: request.dialect,
+        session: connector.session(scope),
+        direct,
+        message: { ...request.message, contextId, taskId: id },
+        metadata: request.metadata ?? {},
+        call: callOf(caller, request),
+        at: now(),
+        limits,
+        ...(slot && { slot }),
+        ...(request.idempotencyKey !== undefined && {
+          idempotency: { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' },
+        }),
+      }),
+    );
+  };
+
+  const followUp = async (caller: Caller, request: SendRequest, id: string): Promise<Admitted> => {
+    const task = await requireTask(caller, id);
+    const { message } = request;
+    if (message.contextId !== undefined && message.contextId !== task.contextId) {
+      throw new SealaneError('invalid-params', `Task "${id}" belongs to another context than the message says. Leave contextId out, or correct it.`, {
+        facts: { field: 'message.contextId' },
+      });
+    }
+    const entry = allowedAgent(caller, task.agent);
+    return await withSlot(entry.name, { id }, (slot) =>
+      store.follow({
+        scope: scopeOf(caller),
+        id,
+        message: { ...message, contextId: task.contextId, taskId: id },
+        call: callOf(caller, request),
+        at: now(),
+        limits,
+        steerable: entry.connector.steerable === true,
+        ...(slot && { slot }),
+      }),
+    );
+  };
+
+  /** Takes the message in; when this answers, the turn is durable, everybody has been told, and it may be running. */
+  const takeIn = async (caller: Caller, request: SendRequest): Promise<Admitted> => {
+    for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
+    const { taskId } = request.message;
+    const admitted = taskId === undefined ? await admitNew(caller, request) : await followUp(caller, request, taskId);
+    const { task, events, run } = admitted;
+    feed.publish(task.id, events);
+    runs.observe(task.id, events);
+    if (run) parts.begin(run);
+    if (!admitted.again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
+    return admitted;
+  };
+
+  const requireTask = async (caller: Caller, id: string): Promise<StoredTask> => {
+    const task = await store.find(scopeOf(caller), id);
+    if (!task) throw taskNotFound(id);
+    return task;
+  };
+
+  const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
+
+  /** The task once its turn has ended or asks something; the task as it is when the time is up. */
+  const awaitSettled = async (caller: Caller, task: StoredTask, waitMs: number, signal: AbortSignal): Promise<StoredTask> => {
+    const timer = new AbortController();
+    const timeout = setTimeout(() => timer.abort(), waitMs);
+    const leave = (): void => timer.abort();
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      const settled = await feed.settled(scopeOf(caller), task.id, task.seq, timer.signal);
+      return settled ?? (signal.aborted ? task : await requireTask(caller, task.id));
+    } finally {
+      clearTimeout(timeout);
+      signal.removeEventListener('abort', leave);
+    }
+  };
+
+  const directReply = (task: StoredTask): Message | undefined =>
+    task.direct && task.state === 'completed' && task.statusMessage !== null ? replyOf(JSON.parse(task.statusMessage) as Message) : undefined;
+
+  /** Items of a stream until `isLast`; `first` is told before. */
+  async function* streamOf(
+    follower: Follower,
+    task: StoredTask,
+    after: Seq,
+    options: { readonly first?: StreamItem; readonly isCurrent: boolean; readonly isLast: (event: FeedEvent) => boolean; readonly signal: AbortSignal },
+  ): AsyncGenerator<StreamItem, void, undefined> {
+    const identity = { id: task.id, contextId: task.contextId };
+    try {
+      if (options.first) yield options.first;
+      for await (const item of follower.events(after, options.signal, options.isCurrent)) {
+        yield { kind: 'event', seq: item.event.seq, event: item.event, task: identity, frames: item.frames };
+        if (options.isLast(item)) return;
+      }
+    } finally {
+      follower[Symbol.dispose]();
+    }
+  }
+
+  async function* directStream(caller: Caller, task: StoredTask, signal: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
+    const settled = isSettled(task) ? task : await awaitSettled(caller, task, settings.waitMs, signal);
+    const message = directReply(settled);
+    yield message ? { kind: 'message', message } : { kind: 'task', seq: settled.seq, task: settled };
+  }
+
+  const checkedEventId = (lastEventId: Seq, task: StoredTask): Seq => {
+    if (lastEventId <= task.seq) return lastEventId;
+    throw new SealaneError('invalid-params', `Last-Event-ID ${lastEventId} is later than the task's last event ${task.seq}.`, {
+      facts: { field: 'Last-Event-ID' },
+    });
+  };
+
+  return {
+    send: async (caller, request, { wait, waitMs = settings.waitMs, signal }) => {
+      const { task, again } = await takeIn(caller, request);
+      const isDone = (again && isSettled(task)) || (!wait && !task.direct);
+      const settled = isDone ? task : await awaitSettled(caller, task, waitMs, signal);
+      const message = directReply(settled);
+      return message ? { kind: 'message', message } : { kind: 'task', task: settled };
+    },
+
+    stream: async (caller, request, { lastEventId, signal }) => {
+      const { task, again } = await takeIn(caller, request);
+      if (task.direct) return directStream(caller, task, signal);
+      const follower = feed.follow(scopeOf(caller), task.id);
+      // A question to the caller ends this stream; a sign-in elsewhere does not.
+      const isLast = ({ event: { event } }: FeedEvent): boolean =>
+        event.kind !== 'artifact-added' && (isTerminal(event.state) || event.state === 'input-required');
+      const resumeAt = again && lastEventId !== undefined ? checkedEventId(lastEventId, task) : undefined;
+      if (again && isSettled(task) && (resumeAt === undefined || resumeAt === task.seq)) {
+        follower[Symbol.dispose]();
+        return once(resumeAt === undefined ? { kind: 'task', seq: task.seq, task } : undefined);
+      }
+      return streamOf(follower, task, resumeAt ?? task.seq, {
+        ...(resumeAt === undefined && { first: { kind: 'task', seq: task.seq, task } }),
+        isCurrent: !again,
+        isLast,
+        signal,
+      });
+    },
+
+    get: requireTask,
+
+    list: (caller, request) => store.list(scopeOf(caller), { ...request, order: 'updated' }),
+
+    cancel: async (caller, id) => {
+      const result = await store.requestCancel(scopeOf(caller), id, caller.owner, now());
+      if (!result.ok) {
+        const task = await requireTask(caller, id);
+        if (task.state === 'canceled') return task;
+        throw new SealaneError('task-not-cancelable', `Task "${id}" has already ended (${task.state}).`, { facts: { taskId: id, state: task.state } });
+      }
+      const { task, events, outcome } = result.value;
+      feed.publish(id, events, task);
+      if (outcome === 'ended') {
+        parts.observer.taskEnded?.({ agent: task.agent, taskId: id, state: task.state, reason: 'canceled' });
+        return task;
+      }
+      runs.observe(id, events);
+      return await awaitSettled(caller, task, settings.cancelGraceMs + 2000, parts.signal);
+    },
+
+    subscribe: async (caller, id, { lastEventId, signal }) => {
+      const follower = feed.follow(scopeOf(caller), id);
+      try {
+        const task = await requireTask(caller, id);
+        const isLast = ({ event: { event } }: FeedEvent): boolean => event.kind !== 'artifact-added' && isTerminal(event.state);
+        if (lastEventId !== undefined) {
+          const after = checkedEventId(lastEventId, task);
+          if (isTerminal(task.state) && after === task.seq) {
+            follower[Symbol.dispose]();
+            return once(undefined);
+          }
+          return streamOf(follower, task, after, { isCurrent: false, isLast, signal });
+        }
+        if (isTerminal(task.state)) throw refusalOf('terminal', { id, laneWaiting: settings.laneWaiting });
+        return streamOf(follower, task, task.seq, { first: { kind: 'task', seq: task.seq, task }, isCurrent: true, isLast, signal });
+      } catch (error) {
+        follower[Symbol.dispose]();
+        throw error;
+      }
+    },
+
+    events: async (caller, id, after, limit) => {
+      await requireTask(caller, id);
+      return await store.read(scopeOf(caller), id, after, limit);
+    },
+
+    remove: async (caller, id) => {
+      const result = await store.remove(scopeOf(caller), id);
+      if (result.ok) return;
+      if (result.why === 'busy') throw new SealaneError('conflict', `Task "${id}" is running. Cancel it first.`, { facts: { taskId: id } });
+      throw taskNotFound(id);
+    },
+  };
+};
+
+/** A direct answer belongs to no task that the caller could ask for. */
+const replyOf = ({ taskId: _taskId, ...message }: Message): Message => message;
+
+async function* once(item: StreamItem | undefined): AsyncGenerator<StreamItem, void, undefined> {
+  if (item) yield item;
+}

@@ -1,0 +1,24 @@
+import type { Permission, Turn } from '#agents';
+import { type Message, runIdOf } from '#domain';
+import type { Run } from '#store';
+
+/** A run as its connector sees it. */
+export const turnOf = (run: Run, traceparent: string | undefined, history: () => Promise<readonly Message[]>): Turn => {
+  const trace = traceparent ?? run.call.traceparent;
+  return {
+    taskId: run.token.taskId,
+    contextId: run.contextId,
+    owner: run.owner,
+    tenant: run.tenant,
+    agent: run.agent,
+    session: run.session,
+    number: run.turn,
+    message: run.message,
+    history,
+    metadata: { ...run.metadata, ...run.message.metadata },
+    runId: runIdOf(run.token.taskId, run.attempt),
+    ancestors: run.call.ancestors ?? [],
+    permission: (run.call.permission as Permission | undefined) ?? 'guarded',
+    ...(trace !== undefined && { traceparent: trace }),
+  };
+};

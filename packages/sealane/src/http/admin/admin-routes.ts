@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify';
+
+import { asAdminError } from '../error-replies.ts';
+import type { HttpDeps, HttpOptions } from '../http-deps.ts';
+import type { JsonSender } from '../json-reply.ts';
+import { createRouteAdder } from '../method-routes.ts';
+import { addBackupRoute } from './backup-route.ts';
+import { addExportRoutes } from './export-routes.ts';
+import { addInfoRoutes } from './info-routes.ts';
+import { addKeyRoutes } from './key-routes.ts';
+import { addLaneRoutes } from './lane-routes.ts';
+import { addTaskRoutes } from './task-routes.ts';
+
+/** What a file of operator's routes is given. */
+export interface AdminScope {
+  readonly add: ReturnType<typeof createRouteAdder>;
+  readonly send: JsonSender;
+  readonly deps: HttpDeps;
+  readonly options: HttpOptions;
+}
+
+/** The operator's routes, under `/admin`. Who gets here holds an admin key. */
+export const addAdminRoutes = (app: FastifyInstance, deps: HttpDeps, options: HttpOptions, send: JsonSender): void => {
+  const scope: AdminScope = { add: createRouteAdder(app, send, asAdminError), send, deps, options };
+  addInfoRoutes(scope);
+  addTaskRoutes(scope);
+  addExportRoutes(scope);
+  addLaneRoutes(scope);
+  addKeyRoutes(scope);
+  addBackupRoute(scope);
+};

@@ -1,0 +1,73 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+
+import { SealaneError } from '#domain';
+import { encodeRpcRefusal, errorForCaller, ERRORS } from '#protocol';
+
+import type { JsonSender } from './json-reply.ts';
+
+/** How a part of the service words its errors. */
+export type ErrorEncoder = (error: SealaneError) => string;
+
+/** Everywhere but under `/admin`: the shape of JSON-RPC, since that is what callers parse. */
+export const asRpcError: ErrorEncoder = (error) => encodeRpcRefusal(error);
+
+export const asAdminError: ErrorEncoder = ({ code, message, facts }) => JSON.stringify({ error: { code, message, facts } });
+
+/** What a caller may know of anything thrown; the rest is logged under the request's id. */
+export const explain = (thrown: unknown, requestId: string, log: Logger): SealaneError =>
+  errorForCaller(thrown, requestId, (err) => log.error({ err, reqId: requestId }, 'a request failed'));
+
+/** The answer to what was refused before, or beside, a JSON-RPC call. */
+export const createErrorReplier =
+  (send: JsonSender, log: Logger, encode: ErrorEncoder) =>
+  (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const error = explain(fromFramework(thrown), request.id, log);
+    send(request, reply, statusOf(error), encode(error), {
+      ...retryHeaders(error),
+      ...(error.code === 'unauthenticated' && { 'www-authenticate': 'Bearer' }),
+      // The rest of a body that was not read to its end must not be taken for the next request.
+      ...(!request.raw.complete && error.code === 'too-large' && { connection: 'close' }),
+    });
+  };
+
+/** REST and JSON-RPC call a wrong content type 400; for the body of an HTTP request there is a better status. */
+const statusOf = ({ code }: SealaneError): number => (code === 'content-type-not-supported' ? 415 : ERRORS[code].http);
+
+export const retryHeaders = ({ retryAfterMs }: SealaneError): Record<string, string> =>
+  retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
+
+/** Fastify's own refusals, in our words. */
+const fromFramework = (thrown: unknown): unknown => {
+  if (!(thrown instanceof Error) || thrown instanceof SealaneError) return thrown;
+  const { code, statusCode } = thrown as Error & { readonly code?: unknown; readonly statusCode?: unknown };
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new SealaneError('content-type-not-supported', 'The content type cannot be read: send "application/json".');
+  }
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new SealaneError('invalid-request', thrown.message, { cause: thrown });
+  }
+  return thrown;
+};
+
+const CLIENT_ERRORS: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers of the request are too large: send less.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive.' },
+};
+
+/** What never became a request: answered by hand on the socket, then closed. */
+export const refuseConnection = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, message } = CLIENT_ERRORS[error.code ?? ''] ?? { status: 400, message: 'This is not HTTP.' };
+  const body = asRpcError(new SealaneError('invalid-request', message));
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+};

@@ -1,0 +1,40 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import type { HttpMetrics } from './http-deps.ts';
+
+/** On every answer: nothing of ours is to be guessed at, framed or kept by a cache. */
+export const SAFE_HEADERS: OutgoingHttpHeaders = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+};
+
+export type JsonSender = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  text: string,
+  headers?: OutgoingHttpHeaders,
+) => void;
+
+/**
+ * Writes ready JSON text past the framework's serialisers. `isClosing` answers whether connections are being shut:
+ * then this one ends with its answer.
+ */
+export const createJsonSender =
+  (metrics: HttpMetrics, isClosing: () => boolean): JsonSender =>
+  (request, reply, status, text, headers) => {
+    reply.hijack();
+    const response = reply.raw;
+    if (response.headersSent || response.destroyed) return;
+    response.writeHead(status, {
+      // 204 and 304 have no body, and must not say that it is empty.
+      ...(text !== '' && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      ...SAFE_HEADERS,
+      ...(isClosing() && { connection: 'close' }),
+      ...headers,
+    });
+    response.end(text);
+    metrics.answered(request.routeOptions.url ?? 'none', status, performance.now() - request.beganAt);
+  };

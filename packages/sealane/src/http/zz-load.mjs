@@ -1,0 +1,16 @@
+import { fork } from 'node:child_process'; import net from 'node:net';
+const child = fork(new URL('./zz-server.ts', import.meta.url), { execArgv: ['--conditions=sealane:source', ...(process.env.PROF? ['--cpu-prof','--cpu-prof-dir=/tmp/slbench/prof']:[])] });
+const next = () => new Promise(r => child.once('message', r));
+const { url } = await next(); const port = Number(new URL(url).port);
+const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: '0198c1f2-0000-7000-8000-000000000001', role: 'ROLE_USER', contextId: 'ctx-1', parts: [{ text: 'Hello there, please echo this text back to me.' }] } } });
+const req = Buffer.from(`POST /a2a HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${process.env.KEY ?? 'sl_test-admin-key'}\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+let done = 0, stop = false;
+const conn = () => new Promise(res => { const s = net.connect(port, '127.0.0.1', () => s.write(req)); let buf=''; s.setEncoding('latin1'); s.on('data', d => { buf += d; const h = buf.indexOf('\r\n\r\n'); if (h<0) return; const len = Number(/content-length: (\d+)/i.exec(buf)[1]); if (buf.length < h+4+len) return; if(done===0) console.log(buf); buf=''; done++; if (stop) { s.end(); res(); } else s.write(req); }); });
+const all = Array.from({length: 32}, conn);
+const cpu = async () => { const p = next(); child.send('cpu'); return p; };
+await new Promise(r=>setTimeout(r,2000));
+const a = await cpu(), t0 = performance.now(), d0 = done;
+await new Promise(r=>setTimeout(r,4000));
+const b = await cpu(); const t1 = performance.now();
+console.log(((done-d0)/(t1-t0)*1000).toFixed(0),'req/s', ((b.cpu-a.cpu)/(b.n-a.n)).toFixed(1),'µs cpu/request');
+stop = true; await Promise.all(all); child.send('stop');

@@ -1,0 +1,22 @@
+/**
+ * The protocol: A2A 1.0 JSON in and out, JSON-RPC 2.0, and the one table of errors. It turns text into calls of the
+ * task service and its answers into text, and knows no HTTP: a binding brings caller, headers and body. Further
+ * dialects and extension methods are further `Dialect`s. Start with `rpc.ts`, then `v1-dialect.ts`; `message-decoder.ts`
+ * and `task-encoder.ts` are the hot path.
+ */
+export type { CallHeaders } from './call-headers.ts';
+export { encodeCard } from './card.ts';
+export type { CallContext, Dialect, Method, MethodResult, StreamResult } from './dialect.ts';
+export { encodeRpcError, errorDetailsOf, errorForCaller, ERRORS, GRPC_STATUS } from './errors.ts';
+export type { ErrorEntry, GrpcStatus } from './errors.ts';
+export { encodeEvent, encodeStreamItem } from './event-encoder.ts';
+export { findFlag, findId, findInteger, findText, findTexts, invalid, isObject, requireFields } from './field-reader.ts';
+export type { Fields } from './field-reader.ts';
+export { MAX_DEPTH, parseJson } from './json-text.ts';
+export { decodeMessage, MAX_PARTS } from './message-decoder.ts';
+export { createRpc, encodeRpcRefusal } from './rpc.ts';
+export type { Rpc, RpcAnswer, RpcCall } from './rpc.ts';
+export { STATE_NAMES, stateOf } from './state-names.ts';
+export { encodePage, encodeTask } from './task-encoder.ts';
+export type { TaskView } from './task-encoder.ts';
+export { createV1Dialect } from './v1-dialect.ts';

@@ -1,0 +1,126 @@
+import type { Pool, PoolClient, QueryResult } from 'pg';
+
+import type { Param, Statement, Step, Steps } from '../steps/step.ts';
+import { columnsOf, inPostgres, inPostgresForRows, type Prepared } from './dialect.ts';
+import { isConnectionLost, isConnectionSpent, outcomeUnknown } from './postgres-error.ts';
+
+/** `write`: every statement sees what is committed when it begins. `read`: all statements see one snapshot. */
+export type Mode = 'write' | 'read';
+
+const BEGIN: Readonly<Record<Mode, string>> = {
+  write: 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+  read: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+};
+
+/** Runs steps inside a transaction; several may run side by side. Their wakes are for after the commit. */
+export type RunSteps = <T>(steps: Steps<T>, wakes: Set<string>) => Promise<T>;
+
+/** One transaction on a connection of the pool. Rejects with what went wrong first; nothing is written then. */
+export const transact = async <T>(pool: Pool, mode: Mode, work: (run: RunSteps) => Promise<T>): Promise<T> => {
+  const client = await pool.connect();
+  const pipeline = createPipeline(client);
+  try {
+    void pipeline.send(BEGIN[mode]);
+    const value = await work((steps, wakes) => drive(steps, wakes, pipeline));
+    const committed = pipeline.end('COMMIT');
+    // A reader has its snapshot already; whoever gets the connection next stands in line behind this COMMIT.
+    if (mode === 'write') await committed;
+    client.release();
+    return value;
+  } catch (error) {
+    const cause = await pipeline.abandon(error);
+    client.release(isConnectionSpent(cause));
+    throw cause;
+  }
+};
+
+const NOTHING: readonly object[] = [];
+
+const drive = async <T>(steps: Steps<T>, wakes: Set<string>, pipeline: Pipeline): Promise<T> => {
+  let next = steps.next(NOTHING);
+  while (!next.done) {
+    let rows = NOTHING;
+    if (next.value.kind === 'wake') wakes.add(next.value.task ?? '');
+    else {
+      const answer = pipeline.execute(next.value);
+      if (answer) rows = (await answer).rows;
+    }
+    next = steps.next(rows);
+  }
+  return next.value;
+};
+
+interface Pipeline {
+  send(query: string | (Pick<Prepared, 'name' | 'text'> & { values: unknown[] })): Promise<QueryResult>;
+  /** What to wait for, if the statement gives rows. */
+  execute(step: Exclude<Step, { kind: 'wake' }>): Promise<QueryResult> | undefined;
+  end(command: 'COMMIT'): Promise<void>;
+  /** Rolls back what has not ended; answers the error that came first. */
+  abandon(error: unknown): Promise<unknown>;
+}
+
+/**
+ * A statement that gives no rows is sent without waiting for the one before it, together with whatever follows, and so
+ * are BEGIN and COMMIT: a step costs as many round trips as it asks questions. The server executes in the order sent;
+ * after the first failure it refuses the rest, and a COMMIT behind them ends as a rollback.
+ */
+const createPipeline = (client: PoolClient): Pipeline => {
+  let first: { readonly error: unknown } | undefined;
+  let isEnding = false;
+  const sent: Promise<unknown>[] = [];
+  const send: Pipeline['send'] = (query) => {
+    // Of steps that run side by side one may fail while another still works: it must not write after the rollback.
+    if (isEnding) throw new Error('The transaction is over.');
+    const answer = client.query(query);
+    // Answers come in order, so the first failure is the cause of those behind it.
+    sent.push(answer.catch((error: unknown) => (first ??= { error })));
+    return answer;
+  };
+
+  let gathered: { readonly statement: Statement; readonly rows: (readonly Param[])[] } | undefined;
+  const sendRows = (): void => {
+    if (!gathered) return;
+    const { statement, rows } = gathered;
+    gathered = undefined;
+    const [only] = rows;
+    if (only && rows.length === 1) void send(query(inPostgres(statement), only));
+    else if (only) void send(query(inPostgresForRows(statement, rows), columnsOf(rows)));
+  };
+
+  return {
+    send,
+    execute: (step) => {
+      if (step.kind === 'each') {
+        // Rows of one INSERT gather until another statement follows, so steps that run side by side share it.
+        if (gathered?.statement !== step.statement) sendRows();
+        gathered ??= { statement: step.statement, rows: [] };
+        for (const row of step.rows) gathered.rows.push(row);
+        return undefined;
+      }
+      sendRows();
+      const prepared = inPostgres(step.statement);
+      const answer = send(query(prepared, step.params));
+      return prepared.answers ? answer : undefined;
+    },
+    end: async (command) => {
+      sendRows();
+      const answer = send(command);
+      isEnding = true;
+      await Promise.all(sent);
+      if (first && isConnectionLost(first.error)) throw outcomeUnknown(first.error);
+      if (first) throw first.error;
+      const { command: done } = await answer;
+      if (done !== command) throw new Error(`PostgreSQL answered ${done} to a ${command}.`);
+    },
+    abandon: async (error) => {
+      if (!isEnding) {
+        void send('ROLLBACK');
+        isEnding = true;
+      }
+      await Promise.all(sent);
+      return isEndedBy(error) ? error : (first?.error ?? error);
+    },
+  };
+};
+
+const query = ({ name, text }: Prepared, values: readonly unknown[]) => ({ name, text, values: [...values] });

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { explore } from './explore.ts';
+import { sealane } from './protocol.ts';
+import type { Role, Scenario } from './scenario.ts';
+
+const session = (instance: string, role: Role) => ({ instance, role });
+const [workerA, workerB, reaperB] = [session('A', 'worker'), session('B', 'worker'), session('B', 'reaper')];
+const heartbeatA = session('A', 'heartbeat');
+const caller = session('caller', 'caller');
+
+/** Two instances, one lane with two tasks, nothing goes wrong. */
+const calm: Scenario = {
+  protocol: sealane,
+  lanes: { L: ['T1', 'T2'] },
+  sessions: [workerA, workerB],
+  faults: {},
+  cancels: [],
+  clock: 'counts',
+  unanswered: 'stops',
+};
+/** A becomes a zombie at some point; B reaps. */
+const zombie: Scenario = { ...calm, sessions: [workerA, heartbeatA, workerB, reaperB], faults: { A: ['pause'] } };
+
+const expectToHold = (scenario: Scenario, atLeastStates: number) => {
+  const { states, counterexample } = explore(scenario);
+  expect(counterexample).toBeUndefined();
+  // A scenario that stops exploring early would hold everything.
+  expect(states).toBeGreaterThan(atLeastStates);
+};
+
+const expectToBreak = (scenario: Scenario, promise: string) => {
+  const { counterexample } = explore(scenario);
+  expect(counterexample?.split('\n')[0]).toContain(promise);
+  return counterexample ?? '';
+};
+
+describe('the lease protocol keeps its promises in every order of steps', () => {
+  it('when two instances share a lane and both tasks are cancelled at any time', () => {
+    expectToHold({ ...calm, sessions: [workerA, workerB, caller], cancels: ['T2', 'T1'] }, 1_000);
+  });
+
+  it('when an instance crashes, is cut off, is paused or misses an answer, and the first task is cancelled', () => {
+    const faults = { A: ['crash', 'cut off', 'pause', 'unanswered claim', 'unanswered finish'] } as const;
+    expectToHold({ ...zombie, sessions: [...zombie.sessions, caller], cancels: ['T1'], faults }, 50_000);
+  });
+
+  it('when an instance crashes and the second task is cancelled', () => {
+    const sessions = [workerA, workerB, reaperB, caller];
+    expectToHold({ ...calm, sessions, cancels: ['T2'], faults: { A: ['crash'] } }, 10_000);
+  });
+
+  it('when a zombie reaps, even itself', () => {
+    expectToHold({ ...zombie, sessions: [...zombie.sessions, session('A', 'reaper')] }, 40_000);
+  });
+
+  it('when an instance dies with the runs of two lanes', () => {
+    const sessions = [workerA, workerA, workerB, reaperB];
+    expectToHold({ ...calm, lanes: { L1: ['T1'], L2: ['T2'] }, sessions, faults: { A: ['crash'] } }, 100_000);
+  });
+
+  it('when the reaper goes the way of the instance it reaps', () => {
+    const sessions = [workerA, reaperB, session('C', 'reaper'), session('C', 'worker')];
+    const faults = { A: ['crash', 'pause'], B: ['crash', 'pause'] } as const;
+    expectToHold({ ...calm, lanes: { L: ['T1'] }, sessions, faults }, 20_000);
+  });
+});
+
+describe('the checker finds', () => {
+  it('a completed task set to working by a claim in one statement', () => {
+    const story = expectToBreak(
+      { ...calm, protocol: { ...sealane, oneStatementClaim: true } },
+      'A task ends once: T1 was completed and is working.',
+    );
+    // The race itself: one takes its snapshot, the other claims and finishes, the first locks what it saw.
+    expect(story).toMatch(/B's worker, claim\n.*\n.*snapshot and finds lanes\/L\n[^]*A's worker, finish\n[^]*COMMIT/);
+  });
+
+  it('a zombie’s event behind an unlocked fence', () => {
+    expectToBreak({ ...zombie, protocol: { ...sealane, unlockedFence: true } }, 'A lost run writes nothing');
+  });
+
+  it('nothing wrong with the unlocked fence as long as nobody is a zombie', () => {
+    expectToHold({ ...calm, protocol: { ...sealane, unlockedFence: true } }, 100);
+  });
+
+  it('a zombie’s end of a turn that is no longer its own, when finish has no fence', () => {
+    expectToBreak({ ...zombie, protocol: { ...sealane, noFence: true } }, 'A lost run writes nothing');
+  });
+
+  it('a claim that nobody reaps when reap forgets the instance with its lease', () => {
+    expectToBreak({ ...zombie, protocol: { ...sealane, reapOnce: true } }, 'No turn is lost');
+  });
+});
+
+describe('a runner whose clock stood still while it was paused', () => {
+  const suspended: Scenario = { ...zombie, clock: 'stands still' };
+
+  it('runs beside its successor if renew revives its lease', () => {
+    expectToBreak({ ...suspended, protocol: { ...sealane, reapEndsLease: true, reviveLease: true } }, 'One run per lane');
+  });
+
+  it('runs beside its successor if its renewal was under way while reap read its lease', () => {
+    expectToBreak(suspended, 'One run per lane');
+  });
+
+  it('never does if reap ends the lease before it takes the lanes', () => {
+    expectToHold({ ...suspended, protocol: { ...sealane, reapEndsLease: true } }, 10_000);
+  });
+});
+
+describe('an instance that takes a lost answer for a rollback', () => {
+  const stubborn: Scenario = { ...calm, unanswered: 'tries again' };
+
+  it('ends a task twice', () => {
+    expectToBreak({ ...stubborn, faults: { A: ['unanswered finish'] } }, 'A task ends once');
+  });
+
+  it('ends it once if finish ends its epoch', () => {
+    const protocol = { ...sealane, finishEndsEpoch: true };
+    expectToHold({ ...stubborn, protocol, faults: { A: ['unanswered finish'] } }, 300);
+  });
+
+  it('holds a lane for ever that it does not know it has claimed', () => {
+    expectToBreak({ ...stubborn, faults: { A: ['unanswered claim'] } }, 'No turn is lost');
+  });
+});

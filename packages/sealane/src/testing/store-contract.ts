@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+
+import { describeAdmission } from './store-contract/admission.ts';
+import { describeCancelling } from './store-contract/cancelling.ts';
+import { describeClaiming } from './store-contract/claiming.ts';
+import { type ContractStore, type Corner, createCorner, type OpenContractStore } from './store-contract/contract-corner.ts';
+import { describeEnding } from './store-contract/ending.ts';
+import { describeFairness } from './store-contract/fairness.ts';
+import { describeFollowUps } from './store-contract/follow-ups.ts';
+import { describeIdempotency } from './store-contract/idempotency.ts';
+import { describeLanes } from './store-contract/lanes.ts';
+import { describeLeases } from './store-contract/leases.ts';
+import { describeListing } from './store-contract/listing.ts';
+import { describeListPages } from './store-contract/list-pages.ts';
+import { describeNumbering } from './store-contract/numbering.ts';
+import { describeOperator } from './store-contract/operator.ts';
+import { describePutting } from './store-contract/putting.ts';
+import { describeReading } from './store-contract/reading.ts';
+import { describeRecords } from './store-contract/records.ts';
+import { describeRemoving } from './store-contract/removing.ts';
+import { describeRuns } from './store-contract/runs.ts';
+import { describeScopes } from './store-contract/scopes.ts';
+import { describeUpkeep } from './store-contract/upkeep.ts';
+import { describeWakes } from './store-contract/wakes.ts';
+import type { Expect, TestRunner } from './test-runner.ts';
+
+export type { ContractStore, OpenContractStore } from './store-contract/contract-corner.ts';
+
+/** What a section of the contract is written with: every test gets a corner of the store for itself. */
+export interface Suite {
+  it(promise: string, test: (corner: Corner) => Promise<void>): void;
+  readonly expect: Expect;
+}
+
+const SECTIONS: Readonly<Record<string, (suite: Suite) => void>> = {
+  numbers: describeNumbering,
+  admit: describeAdmission,
+  lanes: describeLanes,
+  idempotency: describeIdempotency,
+  follow: describeFollowUps,
+  claim: describeClaiming,
+  fairness: describeFairness,
+  'append, finish, release': describeRuns,
+  'the first terminal event': describeEnding,
+  requestCancel: describeCancelling,
+  leases: describeLeases,
+  'find and read': describeReading,
+  list: describeListing,
+  'pages of a list': describeListPages,
+  scopes: describeScopes,
+  put: describePutting,
+  remove: describeRemoving,
+  'lanes and agents, for the operator': describeOperator,
+  'keys, audit, webhooks': describeRecords,
+  upkeep: describeUpkeep,
+  wakes: describeWakes,
+};
+
+/**
+ * The promises of the store's ports, one test for each, in the words of the ports. All tests of a backend share one
+ * open store, as callers do, and each keeps to names of its own.
+ */
+export const describeStoreContract = (name: string, open: OpenContractStore, runner: TestRunner): void => {
+  runner.describe(`${name} keeps the store contract`, () => {
+    let store: ContractStore | undefined;
+    let tests = 0;
+    const run = randomUUID().slice(0, 8);
+    runner.beforeAll(async () => {
+      store = await open();
+    });
+    runner.afterAll(async () => store?.close());
+
+    const corner = (): Corner => {
+      if (!store) throw new Error('The store did not open.');
+      return createCorner(store, `${run}-${(tests += 1)}`);
+    };
+    for (const [section, define] of Object.entries(SECTIONS)) {
+      runner.describe(section, () => {
+        define({ it: (promise, test) => runner.it(promise, () => test(corner())), expect: runner.expect });
+      });
+    }
+  });
+};
