@@ -38,7 +38,9 @@ export const postgresPrograms = async (account: RunAs, scratch: string): Promise
   const copy = join(scratch, 'native');
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
   if (isRunnable(copy, account)) return copy;
-  throw new Error(`The PostgreSQL programs in ${native} do not start here. Set SEALANE_TEST_POSTGRES_URL to use a server of your own.`);
+  throw new Error(
+    `The PostgreSQL programs in ${native} do not start here. Set SEALANE_TEST_POSTGRES_URL to use a server of your own.`,
+  );
 };
 
 /** npm drops symbolic links; the package's install script makes them again, unless scripts were switched off. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import pg from 'pg';
+import { Client, escapeIdentifier } from 'pg';
 import type { TestProject } from 'vitest/node';
 
 import { startPostgres } from './postgres.ts';
@@ -31,11 +31,14 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
 
 /** On a server that is not ours nothing may stay behind. */
 const dropSchemas = async (url: string, prefix: string): Promise<void> => {
-  const client = new pg.Client(url);
+  const client = new Client(url);
   await client.connect();
   try {
-    const { rows } = await client.query<{ nspname: string }>('SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)', [prefix]);
-    for (const { nspname } of rows) await client.query(`DROP SCHEMA ${pg.escapeIdentifier(nspname)} CASCADE`);
+    const { rows } = await client.query<{ nspname: string }>(
+      'SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)',
+      [prefix],
+    );
+    for (const { nspname } of rows) await client.query(`DROP SCHEMA ${escapeIdentifier(nspname)} CASCADE`);
   } finally {
     await client.end();
   }

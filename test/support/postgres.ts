@@ -78,7 +78,21 @@ const initialise = async (programs: string, data: string, folder: string, accoun
   await writeFile(passwordFile, PASSWORD);
   const child = spawn(
     join(programs, 'bin', 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', '--pwfile', passwordFile, '-E', 'UTF8', '--locale', 'C', '--no-sync'],
+    [
+      '-D',
+      data,
+      '-U',
+      'postgres',
+      '-A',
+      'scram-sha-256',
+      '--pwfile',
+      passwordFile,
+      '-E',
+      'UTF8',
+      '--locale',
+      'C',
+      '--no-sync',
+    ],
     { ...account, stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } },
   );
   let said = '';
@@ -88,9 +102,18 @@ const initialise = async (programs: string, data: string, folder: string, accoun
 };
 
 const launch = async (program: string, data: string, port: number, account: RunAs): Promise<ChildProcess> => {
-  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'shared_buffers=64MB'];
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    'shared_buffers=64MB',
+  ];
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
-  const child = spawn(program, args, { ...account, stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } });
+  const child = spawn(program, args, {
+    ...account,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, LC_ALL: 'C' },
+  });
   let said = '';
   child.stderr.setEncoding('utf8');
   try {

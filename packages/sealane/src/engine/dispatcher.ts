@@ -43,6 +43,7 @@ export const createDispatcher = (options: {
   let isStopped = true;
   let isClaiming = false;
   let isKicked = false;
+  let isReady = false;
   let poll: NodeJS.Timeout | undefined;
 
   const take = (agent: AgentName, n: number): void => {
@@ -52,7 +53,7 @@ export const createDispatcher = (options: {
   const freeOf = (agent: AgentName, concurrency: number): number =>
     Math.max(0, Math.min(concurrency - (used.get(agent) ?? 0), settings.slots - usedInAll));
 
-  const claimOnce = async (): Promise<boolean> => {
+  const claimOnce = async (mayWait: boolean): Promise<boolean> => {
     const free: Record<AgentName, number> = {};
     for (const { name, concurrency } of registry.list()) {
       const n = paused.has(name) ? 0 : freeOf(name, concurrency);
@@ -60,10 +61,12 @@ export const createDispatcher = (options: {
     }
     const agents = Object.keys(free);
     if (agents.length === 0 || !lease.isValid()) return false;
-    // Reserved before the call, so that admissions meanwhile do not take them too; never more than there are.
+    // Reserved before the call, so that admissions meanwhile do not take them too. Half of what is free, so that they
+    // still find some; and when nobody is known to wait, one, to look.
     let left = settings.slots - usedInAll;
     for (const agent of agents) {
-      free[agent] = Math.min(free[agent] ?? 0, left);
+      const wanted = mayWait || backlog.has(agent) ? Math.ceil((free[agent] ?? 0) / 2) : 1;
+      free[agent] = Math.min(wanted, left);
       left -= free[agent];
       take(agent, free[agent]);
     }
@@ -88,9 +91,9 @@ export const createDispatcher = (options: {
     try {
       do {
         isKicked = false;
-        while (!isStopped && (await claimOnce())) {
-          // until nothing is ready or nothing is free
-        }
+        let mayWait = isReady;
+        isReady = false;
+        while (!isStopped && (await claimOnce(mayWait))) mayWait = true;
       } while (isKicked && !isStopped);
     } catch (error) {
       options.onProblem(error);
@@ -99,8 +102,9 @@ export const createDispatcher = (options: {
     }
   };
 
-  const kick = (): void => {
+  const kick = (isHint: boolean): void => {
     isKicked = true;
+    isReady ||= isHint;
     if (!isStopped && !isClaiming) void claimAll();
   };
 
@@ -117,25 +121,25 @@ export const createDispatcher = (options: {
     },
     giveBack: (agent) => {
       take(agent, -1);
-      if (backlog.has(agent)) kick();
+      if (backlog.has(agent)) kick(true);
     },
     seat: (agent) => take(agent, 1),
     vacate: (agent) => {
       take(agent, -1);
-      if (backlog.size > 0) kick();
+      if (backlog.size > 0) kick(true);
     },
-    kick,
+    kick: () => kick(true),
     runningOf: (agent) => used.get(agent) ?? 0,
     setPaused: (agents) => {
       paused = new Set(agents);
-      kick();
+      kick(false);
     },
     start: () => {
       isStopped = false;
       // Behind lost hints, and for retries whose time has come.
-      poll = setInterval(kick, settings.pollMs);
+      poll = setInterval(() => kick(false), settings.pollMs);
       poll.unref();
-      kick();
+      kick(true);
     },
     stop: () => {
       isStopped = true;

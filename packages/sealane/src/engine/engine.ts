@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Message } from '#domain';
 import type { ClaimedRun, Run, Storage, TaskStore } from '#store';
 
-import type { AgentRegistry } from './agent-registry.ts';
+import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createJanitor } from './janitor.ts';
@@ -36,6 +36,8 @@ export interface Engine {
   runningOf(agent: string): number;
   /** Lanes or agents were paused or resumed. */
   lanesChanged(): Promise<void>;
+  /** Resolves when the runs that an agent's entry has now are over: then its connector can be closed. */
+  drained(entry: AgentEntry): Promise<void>;
   /** Deadlines and retention, now instead of at the next beat. */
   sweep(): Promise<void>;
 }
@@ -189,6 +191,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     },
     runningOf: (agent) => dispatcher.runningOf(agent),
     lanesChanged: loadPaused,
+    drained: (entry) => runs.idle(entry),
     sweep: () => janitor.sweep(),
   };
 };

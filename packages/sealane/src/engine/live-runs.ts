@@ -12,8 +12,8 @@ export interface LiveRuns {
   /** Hints from other instances: runs of these tasks look into their logs. */
   wake(ids: readonly TaskId[]): void;
   stopAll(reason: StopReason): void;
-  /** Resolves when everything that ran is over. */
-  idle(): Promise<void>;
+  /** Resolves when everything that runs now, or everything of one agent, is over. */
+  idle(entry?: AgentEntry): Promise<void>;
   readonly size: number;
 }
 
@@ -28,6 +28,7 @@ export const createLiveRuns = (options: {
 }): LiveRuns & { poll(): Promise<void> } => {
   const { store } = options;
   const runs = new Map<TaskId, LiveRun>();
+  const entries = new WeakMap<LiveRun, AgentEntry>();
 
   /** A run follows its log from the number of its claim, so an early cancel or answer is never missed. */
   const lookIntoLog = async (live: LiveRun): Promise<void> => {
@@ -48,6 +49,7 @@ export const createLiveRuns = (options: {
     start: (run, entry, begin) => {
       const live = startRun(options.runner, entry, run, begin);
       runs.set(run.token.taskId, live);
+      entries.set(live, entry);
       void live.over.then(() => {
         if (runs.get(run.token.taskId) === live) runs.delete(run.token.taskId);
         options.onOver(run);
@@ -64,8 +66,9 @@ export const createLiveRuns = (options: {
     stopAll: (reason) => {
       for (const live of runs.values()) live.stop(reason);
     },
-    idle: async () => {
-      await Promise.all([...runs.values()].map((live) => live.over));
+    idle: async (entry) => {
+      const waited = [...runs.values()].filter((live) => entry === undefined || entries.get(live) === entry);
+      await Promise.all(waited.map((live) => live.over));
     },
     get size() {
       return runs.size;

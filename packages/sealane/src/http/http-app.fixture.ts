@@ -78,7 +78,7 @@ export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<T
   const storage = await openSqlite({ file: join(folder, 'tasks.db') });
   const service = createFakeService();
   const logged: string[] = [];
-  const log = pino({ level: process.env['LL'] ?? 'debug' }, { write: (line) => void logged.push(line) });
+  const log = pino({ level: 'debug' }, { write: (line) => void logged.push(line) });
   const keys = createKeys({ keys: storage.keys, audit: storage.audit, now: Date.now, adminKey: ADMIN_KEY });
   const calls: string[] = [];
   let streams = 0;

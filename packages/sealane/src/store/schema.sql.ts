@@ -88,7 +88,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       cancel BIGINT NOT NULL,
       ended BIGINT NOT NULL
     )`,
-    `CREATE UNIQUE INDEX idx_turns_place ON turns(lane, place)`,
+    `CREATE UNIQUE INDEX idx_turns_place ON turns(lane, place) WHERE holder IS NULL`,
     `CREATE INDEX idx_turns_holder ON turns(holder) WHERE holder IS NOT NULL`,
     `CREATE INDEX idx_turns_queued ON turns(queued_at) WHERE holder IS NULL`,
     `CREATE INDEX idx_turns_owner ON turns(owner) WHERE holder IS NULL`,

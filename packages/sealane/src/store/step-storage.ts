@@ -1,6 +1,10 @@
+import type { Event, NewEvent, Seq } from '#domain';
+
 import type { Storage, Upkeep } from './storage.ts';
+import { assembleAdmitted } from './steps/admission.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
-import type { TaskId } from './task-store.ts';
+import { numbered } from './steps/task-row.ts';
+import type { Instant, Result, TaskId } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
 export interface Driver {
@@ -9,12 +13,18 @@ export interface Driver {
   /** Resolves after the durable commit. */
   write<N extends WriteName>(name: N, ...args: StepArgs<(typeof WRITES)[N]>): Promise<StepResult<(typeof WRITES)[N]>>;
   read<N extends ReadName>(name: N, ...args: StepArgs<(typeof READS)[N]>): Promise<StepResult<(typeof READS)[N]>>;
-  check(): Promise<'ok' | string>;
-  backup?(file: string): Promise<void>;
+  check(): Promise<string | undefined>;
+  readonly backup?: (file: string) => Promise<void>;
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
   onCommit(listener: (durationMs: number) => void): Disposable;
   close(): Promise<void>;
 }
+
+const mapped = <A, B>(result: Result<A>, map: (value: A) => B): Result<B> => (result.ok ? { ok: true, value: map(result.value) } : result);
+
+/** What a caller sent, as it stands in the log: only its last number has to come back. */
+const committed = (events: readonly NewEvent[], lastSeq: Seq, at: Instant): readonly Event[] =>
+  numbered(0, lastSeq - events.length + 1, events, at, []).committed;
 
 /** The ports over a driver: every call is the step of the same name. */
 export const createStepStorage = (driver: Driver): Storage => {
@@ -30,12 +40,14 @@ export const createStepStorage = (driver: Driver): Storage => {
     description: driver.description,
     tasks: {
       exclusive: driver.exclusive,
-      admit: (admission) => driver.write('admit', admission),
+      admit: async (admission) => mapped(await driver.write('admit', admission), (outcome) => assembleAdmitted(admission, outcome)),
       follow: (followUp) => driver.write('follow', followUp),
       claim: (request) => driver.write('claim', request),
-      append: (run, events, at) => driver.write('append', run, events, at),
+      append: async (run, events, at) =>
+        mapped(await driver.write('append', run, events, at), ({ seq }) => ({ events: committed(events, seq, at) })),
       remember: (run, ref) => driver.write('remember', run, ref),
-      finish: (run, events, at, release) => driver.write('finish', run, events, at, release),
+      finish: async (run, events, at, release) =>
+        mapped(await driver.write('finish', run, events, at, release), ({ seq, task }) => ({ task, events: committed(events, seq, at) })),
       release: (run, at, retryAt) => driver.write('release', run, at, retryAt),
       requestCancel: (scope, id, by, at) => driver.write('requestCancel', scope, id, by, at),
       force: (id, from, event, at) => driver.write('force', id, from, event, at),

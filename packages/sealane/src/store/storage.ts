@@ -10,7 +10,7 @@ export interface LaneView {
   readonly waiting: number;
   readonly running: TaskId | null;
   readonly paused: boolean;
-  /** When its head turn was queued. */
+  /** Since when the first of its waiting turns waits. */
   readonly since: Instant | null;
 }
 
@@ -98,8 +98,8 @@ export interface Upkeep {
   counts(): Promise<StoreCounts>;
   /** Writes a consistent copy into a new file while the service runs. Only stores that are one file have it. */
   backup?(file: string): Promise<void>;
-  /** Answers quickly whether the store can be written: `ok`, or what is wrong. */
-  check(): Promise<'ok' | string>;
+  /** Answers quickly whether the store can be written; `undefined` is yes, a text says what is wrong. */
+  check(): Promise<string | undefined>;
 }
 
 /** Everything the service keeps, behind one connection. `tasks` is the port that a custom store must implement. */

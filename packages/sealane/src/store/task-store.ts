@@ -107,6 +107,8 @@ export interface Slot {
 
 export interface Admission {
   readonly id: TaskId;
+  /** The caller chose the id, so it may be taken. */
+  readonly isIdGiven?: boolean;
   readonly contextId: string;
   readonly owner: string;
   readonly tenant: string;

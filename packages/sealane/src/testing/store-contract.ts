@@ -20,17 +20,12 @@ import { describeRecords } from './store-contract/records.ts';
 import { describeRemoving } from './store-contract/removing.ts';
 import { describeRuns } from './store-contract/runs.ts';
 import { describeScopes } from './store-contract/scopes.ts';
+import type { Suite } from './store-contract/suite.ts';
 import { describeUpkeep } from './store-contract/upkeep.ts';
 import { describeWakes } from './store-contract/wakes.ts';
-import type { Expect, TestRunner } from './test-runner.ts';
+import type { TestRunner } from './test-runner.ts';
 
 export type { ContractStore, OpenContractStore } from './store-contract/contract-corner.ts';
-
-/** What a section of the contract is written with: every test gets a corner of the store for itself. */
-export interface Suite {
-  it(promise: string, test: (corner: Corner) => Promise<void>): void;
-  readonly expect: Expect;
-}
 
 const SECTIONS: Readonly<Record<string, (suite: Suite) => void>> = {
   numbers: describeNumbering,

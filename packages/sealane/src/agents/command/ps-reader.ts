@@ -29,8 +29,8 @@ export const createPsReader = (platform: NodeJS.Platform = process.platform): Pr
     }
     return { rows, isBlurred: false };
   },
-  // Start times are cut to the second.
-  now: () => Promise.resolve(Date.now() - 1000),
+  // Start times are cut to the second, and some systems add them to a boot time that is cut as well.
+  now: () => Promise.resolve(Date.now() - 2000),
   bootId: async () => {
     const { stdout } = await run('sysctl', ['-n', 'kern.bootsessionuuid'], {
       env: { PATH: '/usr/sbin:/sbin:/usr/bin' },

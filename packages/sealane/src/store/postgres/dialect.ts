@@ -29,7 +29,8 @@ const named = (text: string, answers: boolean): Prepared => ({
   answers,
 });
 
-const withoutBraces = (text: string): string => text.replaceAll('{lock-free}', 'FOR UPDATE SKIP LOCKED').replaceAll('{lock}', 'FOR UPDATE');
+const withoutBraces = (text: string): string =>
+  text.replaceAll('{lock-free}', 'FOR UPDATE SKIP LOCKED').replaceAll('{lock}', 'FOR UPDATE');
 
 const numberedParams = (text: string): string => {
   let count = 0;
@@ -46,7 +47,8 @@ export const inPostgresForRows = (statement: Statement, [row = []]: readonly (re
   let known = manyRows.get(statement);
   if (!known) {
     const into = /^\s*INSERT INTO \w+ \([\w, ]+\)/.exec(statement.text)?.[0];
-    if (into === undefined) throw new Error(`Only a plain INSERT can be repeated for many rows, not: ${statement.text}`);
+    if (into === undefined)
+      throw new Error(`Only a plain INSERT can be repeated for many rows, not: ${statement.text}`);
     const arrays = row.map((value, index) => `$${index + 1}::${typeof value === 'number' ? 'BIGINT' : 'TEXT'}[]`);
     known = named(`${into} SELECT * FROM unnest(${arrays.join(', ')})`, false);
     manyRows.set(statement, known);

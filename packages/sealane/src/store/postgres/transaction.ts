@@ -1,5 +1,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 
+import { SealaneError } from '#domain';
+
 import type { Param, Statement, Step, Steps } from '../steps/step.ts';
 import { columnsOf, inPostgres, inPostgresForRows, type Prepared } from './dialect.ts';
 import { isConnectionLost, isConnectionSpent, outcomeUnknown } from './postgres-error.ts';
@@ -56,7 +58,7 @@ interface Pipeline {
   execute(step: Exclude<Step, { kind: 'wake' }>): Promise<QueryResult> | undefined;
   end(command: 'COMMIT'): Promise<void>;
   /** Rolls back what has not ended; answers the error that came first. */
-  abandon(error: unknown): Promise<unknown>;
+  abandon(thrown: unknown): Promise<unknown>;
 }
 
 /**
@@ -68,9 +70,22 @@ const createPipeline = (client: PoolClient): Pipeline => {
   let first: { readonly error: unknown } | undefined;
   let isEnding = false;
   const sent: Promise<unknown>[] = [];
+  let isHeldBack = false;
+  /** What is sent in one go leaves in one packet: half of this side's work were system calls. */
+  const holdBack = (): void => {
+    if (isHeldBack) return;
+    isHeldBack = true;
+    const { stream } = client.connection;
+    stream.cork();
+    process.nextTick(() => {
+      isHeldBack = false;
+      stream.uncork();
+    });
+  };
   const send: Pipeline['send'] = (query) => {
     // Of steps that run side by side one may fail while another still works: it must not write after the rollback.
     if (isEnding) throw new Error('The transaction is over.');
+    holdBack();
     const answer = client.query(query);
     // Answers come in order, so the first failure is the cause of those behind it.
     sent.push(answer.catch((error: unknown) => (first ??= { error })));
@@ -112,13 +127,13 @@ const createPipeline = (client: PoolClient): Pipeline => {
       const { command: done } = await answer;
       if (done !== command) throw new Error(`PostgreSQL answered ${done} to a ${command}.`);
     },
-    abandon: async (error) => {
+    abandon: async (thrown) => {
       if (!isEnding) {
         void send('ROLLBACK');
         isEnding = true;
       }
       await Promise.all(sent);
-      return isEndedBy(error) ? error : (first?.error ?? error);
+      return thrown instanceof SealaneError ? thrown : (first?.error ?? thrown);
     },
   };
 };

@@ -130,7 +130,7 @@ const damaged = (file: string, detail: string, cause?: unknown): SealaneError =>
 /** What SQLite says, in words that tell what to do. */
 export const sqliteError = (error: unknown, file: string): unknown => {
   if (error instanceof SealaneError || !(error instanceof Error)) return error;
-  const code = Number((error as { errcode?: number }).errcode ?? 0) & 0xff;
+  const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
   switch (code) {
     case 8: // READONLY
     case 14: // CANTOPEN

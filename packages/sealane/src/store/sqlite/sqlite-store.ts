@@ -30,8 +30,8 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
   const commitListeners = new Set<(durationMs: number) => void>();
   interface Queued {
     readonly call: readonly [string, readonly unknown[]];
-    resolve(value: unknown): void;
-    reject(error: unknown): void;
+    readonly resolve: (value: unknown) => void;
+    readonly reject: (error: unknown) => void;
   }
   let queue: Queued[] = [];
   let isBusy = false;
@@ -76,7 +76,8 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
     read: async (name, ...args) => settle((await reader.call([[name, args]])).outcomes[0]) as never,
     check: async () => {
       try {
-        return settle((await writer.call([['check', []]])).outcomes[0]) as string;
+        settle((await writer.call([['check', []]])).outcomes[0]);
+        return undefined;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }

@@ -12,13 +12,15 @@ export interface SqliteThread {
 
 /** Resolves when the thread has its connection; rejects with what kept it from opening. */
 export const startThread = async (options: WorkerOptions): Promise<SqliteThread> => {
-  const file = import.meta.url.endsWith('.ts') ? './sqlite-worker.ts' : './sqlite-worker.js';
-  const worker = new Worker(new URL(file, import.meta.url), {
+  const isSource = import.meta.url.endsWith('.ts');
+  const worker = new Worker(new URL(isSource ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url), {
+    // A thread does not inherit how its parent finds the sources.
+    ...(isSource && { execArgv: ['--conditions=sealane:source', '--disable-warning=ExperimentalWarning'] }),
     workerData: options,
     name: `sealane-sqlite-${options.role}`,
     resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
-  const waiting = new Map<number, { resolve(reply: WorkerReply): void; reject(error: Error): void }>();
+  const waiting = new Map<number, { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }>();
   let lastId = 0;
   let dead: Error | undefined;
   const fail = (error: Error): void => {
@@ -26,7 +28,8 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   };
-  worker.on('message', (reply: WorkerReply) => {
+  worker.on('message', (text: string) => {
+    const reply = JSON.parse(text) as WorkerReply;
     waiting.get(reply.id)?.resolve(reply);
     waiting.delete(reply.id);
   });
@@ -47,14 +50,14 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     call: (calls) => {
       lastId += 1;
       const answer = reply(lastId);
-      worker.postMessage({ id: lastId, calls } satisfies WorkerRequest);
+      worker.postMessage(JSON.stringify({ id: lastId, calls } satisfies WorkerRequest));
       return answer;
     },
     stop: async () => {
       if (dead) return;
       const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
       lastId += 1;
-      worker.postMessage({ id: lastId, calls: [['close', []]] } satisfies WorkerRequest);
+      worker.postMessage(JSON.stringify({ id: lastId, calls: [['close', []]] } satisfies WorkerRequest));
       await exited;
     },
   };

@@ -1,6 +1,6 @@
 import { type Event, type JsonObject, type Message, type NewEvent, runIdOf } from '#domain';
 
-import type { Admission, Admitted, CallFacts, FollowUp, QueueLimits, Result, Run, Slot } from '../task-store.ts';
+import type { Admission, Admitted, CallFacts, FollowUp, QueueLimits, Result, Slot, StoredTask } from '../task-store.ts';
 import {
   ENTER_LANE,
   INSERT_TURN,
@@ -12,9 +12,10 @@ import {
   TURN,
   TURNS_AHEAD,
 } from './lanes.sql.ts';
+import { admissionEvents, admissionRow, startedRun } from './admission.ts';
 import { makeReady } from './lanes.ts';
 import { each, first, StepConflict, type Steps, wake } from './step.ts';
-import { isoOf, loadTask, numbered, setStatus, sizeOf, storedTask, visibleTask } from './task-row.ts';
+import { loadTask, numbered, setStatus, sizeOf, visibleTask } from './task-row.ts';
 import {
   ADVANCE_EPOCH,
   ADVANCE_TASK,
@@ -29,77 +30,45 @@ import {
 } from './tasks.sql.ts';
 
 /** A new task: its row, its first event, its turn in the lane and its idempotency record, or nothing at all. */
-export function* admit(admission: Admission): Steps<Result<Admitted>> {
+export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   const { idempotency, owner, at } = admission;
   if (idempotency) {
     const known = yield* first(FIND_IDEMPOTENCY, owner, idempotency.key);
     if (known) return yield* admittedBefore(known, idempotency.bodyHash);
   }
-  if (yield* first(TASK_BY_ID, admission.id)) return { ok: false, why: 'conflict' };
+  if (admission.isIdGiven && (yield* first(TASK_BY_ID, admission.id))) return { ok: false, why: 'conflict' };
   const place = yield* enterLane(admission);
   if (!place.ok) return place;
   const { lane, isStarted, ahead } = place.value;
 
-  const admitted: NewEvent = {
-    kind: 'task-admitted',
-    state: 'submitted',
-    message: admission.message,
-    ...(Object.keys(admission.metadata).length > 0 && { metadata: admission.metadata }),
-    ...(!isStarted && { queuedAt: at, queuePosition: ahead }),
-  };
-  const news: NewEvent[] = isStarted ? [admitted, { kind: 'run-started', state: 'working', attempt: 1 }] : [admitted];
-  const iso = isoOf(at);
-  const row: Omit<TaskRow, 'k'> = {
-    id: admission.id,
-    context_id: admission.contextId,
-    status_state: isStarted ? 'working' : 'submitted',
-    status_message: null,
-    status_timestamp: iso,
-    created_at: iso,
-    updated_at: iso,
-    artifacts: '[]',
-    history: `[${JSON.stringify(admission.message)}]`,
-    metadata: JSON.stringify(admission.metadata),
-    owner,
-    tenant: admission.tenant,
-    agent: admission.agent,
-    dialect: admission.dialect,
-    session: admission.session,
-    direct: admission.direct ? 1 : 0,
-    turns: 1,
-    folded: news.length,
-  };
+  const news = admissionEvents(admission, isStarted, ahead);
+  const row = admissionRow(admission, news);
   const inserted = yield* first(INSERT_TASK, ...Object.values(row));
   if (!inserted) throw new Error('The database did not say which key the task got.');
   const task = inserted.k;
   const epoch = isStarted ? 1 : 0;
   yield* first(INSERT_HEAD, task, news.length, epoch, 0, sizeOf(row));
-  const { rows, committed } = numbered(task, 1, news, at);
-  yield* each(INSERT_EVENT, rows);
+  yield* each(INSERT_EVENT, numbered(task, 1, news, at).rows);
   yield* insertTurn(task, lane, 1, 1, admission, isStarted);
   if (idempotency) {
     const recorded = yield* first(INSERT_IDEMPOTENCY, owner, idempotency.key, idempotency.bodyHash, admission.id);
     // Somebody else was quicker with the same key: start again and find what they admitted.
     if (!recorded) throw new StepConflict();
   }
-  const stored = storedTask({ ...row, k: task }, isStarted ? undefined : { position: ahead, queuedAt: at });
   yield* wake(admission.id);
-  return {
-    ok: true,
-    value: {
-      task: stored,
-      events: committed,
-      again: false,
-      ...(isStarted && { run: startedRun(admission, { task, lane: lane.k, epoch, turn: 1, seq: news.length }) }),
-    },
-  };
+  return { ok: true, value: { again: false, task, lane: lane.k, isStarted, ahead } };
 }
 
-function* admittedBefore(known: { body_hash: string; task_id: string }, bodyHash: string): Steps<Result<Admitted>> {
+/** Only what the caller does not know already; `assembleAdmitted` makes the port's answer of it. */
+export type AdmitOutcome =
+  | { readonly again: true; readonly task: StoredTask }
+  | { readonly again: false; readonly task: number; readonly lane: number; readonly isStarted: boolean; readonly ahead: number };
+
+function* admittedBefore(known: { body_hash: string; task_id: string }, bodyHash: string): Steps<Result<AdmitOutcome>> {
   if (known.body_hash !== bodyHash) return { ok: false, why: 'conflict' };
   const row = yield* first(TASK_BY_ID, known.task_id);
   if (!row) return { ok: false, why: 'conflict' };
-  return { ok: true, value: { task: yield* loadTask(row), events: [], again: true } };
+  return { ok: true, value: { again: true, task: yield* loadTask(row) } };
 }
 
 interface Entrant {
@@ -129,7 +98,7 @@ function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: bool
   const isStarted = holder !== null && lane.holder === holder && lane.waiting === 0;
   if (isStarted) return { ok: true, value: { lane, isStarted, ahead: 0 } };
   if (lane.holder === null && lane.waiting === 1 && lane.paused === 0) yield* makeReady(lane);
-  const ahead = yield* first(TURNS_AHEAD, lane.k, lane.places);
+  const ahead = yield* first(TURNS_AHEAD, lane.k, lane.k, lane.places);
   return { ok: true, value: { lane, isStarted: false, ahead: ahead?.n ?? 0 } };
 }
 
@@ -146,39 +115,6 @@ function* insertTurn(
   const call = JSON.stringify(by.call);
   yield* first(INSERT_TURN, task, lane.k, lane.places, number, messageSeq, by.owner, call, by.at, started, holder, isStarted ? 1 : 0);
 }
-
-const startedRun = (
-  turn: {
-    readonly id: string;
-    readonly contextId: string;
-    readonly owner: string;
-    readonly tenant: string;
-    readonly agent: string;
-    readonly session: string;
-    readonly message: Message;
-    readonly metadata: JsonObject;
-    readonly call: CallFacts;
-    readonly at: number;
-  },
-  keys: { readonly task: number; readonly lane: number; readonly epoch: number; readonly turn: number; readonly seq: number },
-): Run => ({
-  token: { taskId: turn.id, task: keys.task, lane: keys.lane, epoch: keys.epoch },
-  contextId: turn.contextId,
-  owner: turn.owner,
-  tenant: turn.tenant,
-  agent: turn.agent,
-  session: turn.session,
-  turn: keys.turn,
-  attempt: 1,
-  message: turn.message,
-  metadata: turn.metadata,
-  call: turn.call,
-  ref: undefined,
-  startedAt: turn.at,
-  cancelRequested: false,
-  ended: false,
-  seq: keys.seq,
-});
 
 /** A message to a task that exists: its next turn, or an answer to its live run. */
 export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {

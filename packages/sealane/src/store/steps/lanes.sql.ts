@@ -82,8 +82,11 @@ export const INSERT_TURN = sql(`
   INSERT INTO turns (task, lane, place, number, message_seq, owner, call, queued_at, started_at, holder, attempt, ref, cancel, ended)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)`);
 export const TURN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ?`);
-export const HEAD_TURN = sql<TurnRow>(`SELECT * FROM turns WHERE lane = ? ORDER BY place LIMIT 1`);
-export const TURNS_AHEAD = sql<{ n: number }>(`SELECT count(*) AS n FROM turns WHERE lane = ? AND place < ?`);
+export const HEAD_TURN = sql<TurnRow>(`SELECT * FROM turns WHERE lane = ? AND holder IS NULL ORDER BY place LIMIT 1`);
+/** Those who wait before this place; the one that runs is counted by the lane's holder. */
+export const TURNS_AHEAD = sql<{ n: number }>(`
+  SELECT count(*) + (SELECT CASE WHEN holder IS NULL THEN 0 ELSE 1 END FROM lanes WHERE k = ?) AS n
+  FROM turns WHERE lane = ? AND place < ? AND holder IS NULL`);
 export const START_TURN = sql(`UPDATE turns SET holder = ?, attempt = ?, started_at = ?, ref = NULL WHERE task = ?`);
 export const REHOLD_TURN = sql(`UPDATE turns SET holder = ? WHERE task = ?`);
 export const RETRY_TURN = sql(`UPDATE turns SET holder = NULL, ref = NULL WHERE task = ?`);
@@ -96,7 +99,7 @@ export const OWNER_WAITING = sql<{ n: number }>(`
 /** The task that runs in a lane now. */
 export const RUNNING_IN = sql<{ id: string; attempt: number }>(`
   SELECT tasks.id AS id, turns.attempt AS attempt FROM lanes
-  JOIN turns ON turns.lane = lanes.k AND turns.holder IS NOT NULL
+  JOIN turns ON turns.holder = lanes.holder AND turns.lane = lanes.k
   JOIN tasks ON tasks.k = turns.task
   WHERE lanes.key = ?`);
 

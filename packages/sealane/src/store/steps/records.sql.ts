@@ -15,8 +15,8 @@ export const LIST_LANES = sql<{
 }>(`
   SELECT lanes.key, lanes.agent, lanes.owner, lanes.waiting, lanes.paused,
     (SELECT tasks.id FROM turns JOIN tasks ON tasks.k = turns.task
-      WHERE turns.lane = lanes.k AND turns.holder IS NOT NULL) AS running,
-    (SELECT min(turns.queued_at) FROM turns WHERE turns.lane = lanes.k) AS since
+      WHERE turns.holder = lanes.holder AND turns.lane = lanes.k) AS running,
+    (SELECT min(turns.queued_at) FROM turns WHERE turns.lane = lanes.k AND turns.holder IS NULL) AS since
   FROM lanes
   WHERE lanes.key > ? AND (CAST(? AS TEXT) IS NULL OR lanes.agent = ?) AND (CAST(? AS TEXT) IS NULL OR lanes.owner = ?)
   ORDER BY lanes.key LIMIT ?`);

@@ -1,6 +1,6 @@
-import type { JsonObject, NewEvent } from '#domain';
+import type { JsonObject, NewEvent, Seq } from '#domain';
 
-import type { Appended, Finished, Instant, Result, RunToken } from '../task-store.ts';
+import type { Instant, Result, RunToken, StoredTask } from '../task-store.ts';
 import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
 import { each, first, type Steps, wake } from './step.ts';
@@ -8,7 +8,7 @@ import { checkpoint, endsTask, foldIn, numbered, setStatus } from './task-row.ts
 import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, INSERT_EVENT, LOCK_HEAD } from './tasks.sql.ts';
 
 /** What a run reports while it works. Touches the task's row only when its status changes. */
-export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<Appended>> {
+export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<{ readonly seq: Seq }>> {
   const texts = events.map((event) => JSON.stringify(event));
   const bytes = texts.reduce((sum, text) => sum + text.length, 0);
   const head = yield* first(ADVANCE_RUN, events.length, bytes, 0, run.task, run.epoch);
@@ -18,7 +18,7 @@ export function* append(run: RunToken, events: readonly NewEvent[], at: Instant)
   yield* setStatus(run.task, committed);
   yield* checkpoint(run.task, head);
   yield* wake(run.taskId);
-  return { ok: true, value: { events: committed } };
+  return { ok: true, value: { seq: head.seq } };
 }
 
 /** The fence let nothing through: somebody else has the run, or the task has ended without it. */
@@ -49,7 +49,7 @@ export function* finish(
   events: readonly NewEvent[],
   at: Instant,
   release: boolean,
-): Steps<Result<Finished>> {
+): Steps<Result<{ readonly seq: Seq; readonly task: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
   const head = yield* first(END_RUN, events.length, endsTask(events) ? 1 : 0, run.task, run.epoch, answersCancel(events) ? 1 : 0);
   if (!head) return yield* refused(run);
@@ -62,7 +62,7 @@ export function* finish(
     yield* releaseLane(run.lane, run.task);
   } else yield* first(SET_TURN_ENDED, run.task);
   yield* wake(run.taskId);
-  return { ok: true, value: { task, events: committed } };
+  return { ok: true, value: { seq: head.seq, task } };
 }
 
 /** The run is dead: its lane goes on, or its turn goes back to the head of the lane for another attempt. */

@@ -110,7 +110,7 @@ export function* loadTask(row: TaskRow): Steps<StoredTask> {
   if (whole.status_state !== 'submitted') return storedTask(whole);
   const turn = yield* first(TURN, row.k);
   if (!turn || turn.holder !== null) return storedTask(whole);
-  const ahead = yield* first(TURNS_AHEAD, turn.lane, turn.place);
+  const ahead = yield* first(TURNS_AHEAD, turn.lane, turn.lane, turn.place);
   return storedTask(whole, { position: ahead?.n ?? 0, queuedAt: turn.queued_at });
 }
 
@@ -141,7 +141,6 @@ export function* foldIn(task: number, head: HeadRow, news: readonly Event[], at:
     whole.folded,
     task,
   );
-  yield* first(SET_HEAD_FOLDED, sizeOf(whole), task);
   return storedTask(whole);
 }
 

@@ -64,7 +64,7 @@ export const ADVANCE_RUN = sql<HeadRow>(`
   WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content`);
 /** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
 export const END_RUN = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + ?, ended = ?
+  UPDATE heads SET seq = seq + ?, ended = ?, tail = 0
   WHERE task = ? AND epoch = ? AND ended = 0 AND (cancel = 0 OR CAST(? AS BIGINT) = 1)
   RETURNING seq, epoch, ended, cancel, tail, content`);
 export const SET_HEAD_CANCEL = sql(`UPDATE heads SET cancel = 1 WHERE task = ?`);

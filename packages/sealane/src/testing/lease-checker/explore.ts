@@ -1,7 +1,7 @@
 import { memoise } from './memoise.ts';
 import { createMoves } from './moves.ts';
 import type { Move } from './moves.ts';
-import { allEnded, brokenByCommit, overlap } from './promises.ts';
+import { allEnded, brokenByCommit, brokenByRuns } from './promises.ts';
 import type { Scenario } from './scenario.ts';
 import type { Rows } from './statement.ts';
 import { firstWorld } from './world.ts';
@@ -26,7 +26,7 @@ interface Arrival {
  */
 export const explore = (scenario: Scenario, maxStates = 1_000_000): Exploration => {
   const movesOf = createMoves(scenario);
-  const { keyOf, original } = createRecogniser();
+  const { keyOf, original } = createRecogniser(scenario);
   const changes = memoise((before: Rows) => memoise((after: Rows) => ({ broken: brokenByCommit(before, after) })));
   const worlds: World[] = [];
   const known = new Map<string, number>();
@@ -59,9 +59,9 @@ export const explore = (scenario: Scenario, maxStates = 1_000_000): Exploration 
       const broken =
         move.failure ??
         (next.rows === world.rows ? undefined : changes(world.rows)(next.rows).broken) ??
-        overlap(scenario, next);
+        brokenByRuns(scenario, next);
       if (broken !== undefined)
-        return { states: worlds.length, moves, counterexample: tell(broken, [...wayTo(at), move], next) };
+        return { states: worlds.length, moves, counterexample: tell(scenario, broken, [...wayTo(at), move], next) };
       const key = keyOf(next);
       const to = known.get(key) ?? arrive(next, key, { from: at, move });
       if (move.isSure && to !== at) surelyBefore[to]!.push(at);
@@ -71,32 +71,39 @@ export const explore = (scenario: Scenario, maxStates = 1_000_000): Exploration 
   const lost = firstThatCannotEnd(worlds, surelyBefore);
   if (lost === -1) return { states: worlds.length, moves };
   const broken = 'No turn is lost: from here nothing that surely happens can end all tasks.';
-  return { states: worlds.length, moves, counterexample: tell(broken, wayTo(lost), worlds[lost]!) };
+  return { states: worlds.length, moves, counterexample: tell(scenario, broken, wayTo(lost), worlds[lost]!) };
 };
 
 /**
  * Gives equal worlds equal keys, and makes their equal parts the same objects. A step changes one part of the world and
- * shares the others, so each part is written out once and known by its number from then on.
+ * shares the others, so each part is written out once and known by its number from then on. Two sessions of the same
+ * instance in the same role are interchangeable.
  */
-const createRecogniser = () => {
-  const numbers = new Map<string, number>();
+const createRecogniser = ({ sessions: plans }: Scenario) => {
+  const byText = new Map<string, number>();
   const parts: object[] = [];
   const seen = new WeakMap<object, number>();
   const numberOf = (part: object): number => {
     const known = seen.get(part);
     if (known !== undefined) return known;
     const text = JSON.stringify(part);
-    const number = numbers.get(text) ?? parts.push(part) - 1;
-    numbers.set(text, number);
+    const number = byText.get(text) ?? parts.push(part) - 1;
+    byText.set(text, number);
     seen.set(part, number);
     return number;
   };
+  const twins = plans.flatMap(({ instance, role }, left) =>
+    plans.flatMap((plan, right) =>
+      left < right && plan.instance === instance && plan.role === role ? [{ left, right }] : [],
+    ),
+  );
   const same = <T extends object>(part: T): T => parts[numberOf(part)] as T;
   return {
     keyOf: ({ rows, sessions, minds, unharmed }: World): string => {
-      let key = `${numberOf(rows)} ${numberOf(minds)} ${numberOf(unharmed)}`;
-      for (const session of sessions) key += ` ${numberOf(session)}`;
-      return key;
+      const numbers = sessions.map(numberOf);
+      for (const { left, right } of twins)
+        if (numbers[left]! > numbers[right]!) [numbers[left], numbers[right]] = [numbers[right]!, numbers[left]!];
+      return `${numberOf(rows)} ${numberOf(minds)} ${numberOf(unharmed)} ${numbers.join(' ')}`;
     },
     original: ({ rows, sessions, minds, unharmed }: World): World => ({
       rows: same(rows),
@@ -121,7 +128,7 @@ const firstThatCannotEnd = (worlds: readonly World[], surelyBefore: readonly (re
 };
 
 /** The broken promise, the steps that led there, and the rows it left. Steps of one statement in a row share its text. */
-const tell = (broken: string, moves: readonly Move[], end: World): string => {
+const tell = (scenario: Scenario, broken: string, moves: readonly Move[], end: World): string => {
   const lines = [broken];
   let last = { who: '', statement: '' };
   for (const [index, { told }] of moves.entries()) {
@@ -134,6 +141,11 @@ const tell = (broken: string, moves: readonly Move[], end: World): string => {
       lines.push(`${number}    ${note}`);
     }
     last = { who, statement };
+  }
+  for (const [index, { open }] of end.sessions.entries()) {
+    const { instance, role } = scenario.sessions[index]!;
+    if (open)
+      lines.push(`  ${instance}'s ${role} is still in its ${open.call.name} and holds ${open.tx.locks.join(', ')}`);
   }
   lines.push('  the rows then');
   for (const [address, row] of Object.entries(end.rows)) lines.push(`       ${address} ${JSON.stringify(row)}`);

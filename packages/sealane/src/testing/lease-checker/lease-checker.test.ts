@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explore } from './explore.ts';
-import { sealane } from './protocol.ts';
 import type { Role, Scenario } from './scenario.ts';
+import { sealane } from './variants.ts';
 
 const session = (instance: string, role: Role) => ({ instance, role });
 const [workerA, workerB, reaperB] = [session('A', 'worker'), session('B', 'worker'), session('B', 'reaper')];
@@ -23,7 +23,7 @@ const zombie: Scenario = { ...calm, sessions: [workerA, heartbeatA, workerB, rea
 
 const expectToHold = (scenario: Scenario, atLeastStates: number) => {
   const { states, counterexample } = explore(scenario);
-  expect(counterexample).toBeUndefined();
+  if (counterexample !== undefined) expect.fail(counterexample);
   // A scenario that stops exploring early would hold everything.
   expect(states).toBeGreaterThan(atLeastStates);
 };
@@ -34,19 +34,20 @@ const expectToBreak = (scenario: Scenario, promise: string) => {
   return counterexample ?? '';
 };
 
-describe('the lease protocol keeps its promises in every order of steps', () => {
-  it('when two instances share a lane and both tasks are cancelled at any time', () => {
+// Some hundred thousand states take seconds on a busy machine.
+describe('the lease protocol keeps its promises in every order of steps', { timeout: 60_000 }, () => {
+  it('when two instances share a lane and both tasks are canceled at any time', () => {
     expectToHold({ ...calm, sessions: [workerA, workerB, caller], cancels: ['T2', 'T1'] }, 1_000);
   });
 
-  it('when an instance crashes, is cut off, is paused or misses an answer, and the first task is cancelled', () => {
+  it('when an instance crashes, is cut off, is paused or misses an answer, and the first task is canceled', () => {
     const faults = { A: ['crash', 'cut off', 'pause', 'unanswered claim', 'unanswered finish'] } as const;
     expectToHold({ ...zombie, sessions: [...zombie.sessions, caller], cancels: ['T1'], faults }, 50_000);
   });
 
-  it('when an instance crashes and the second task is cancelled', () => {
+  it('when an instance crashes and the second task is canceled', () => {
     const sessions = [workerA, workerB, reaperB, caller];
-    expectToHold({ ...calm, sessions, cancels: ['T2'], faults: { A: ['crash'] } }, 10_000);
+    expectToHold({ ...calm, sessions, cancels: ['T2'], faults: { A: ['crash'] } }, 7_000);
   });
 
   it('when a zombie reaps, even itself', () => {
@@ -55,7 +56,7 @@ describe('the lease protocol keeps its promises in every order of steps', () => 
 
   it('when an instance dies with the runs of two lanes', () => {
     const sessions = [workerA, workerA, workerB, reaperB];
-    expectToHold({ ...calm, lanes: { L1: ['T1'], L2: ['T2'] }, sessions, faults: { A: ['crash'] } }, 100_000);
+    expectToHold({ ...calm, lanes: { L1: ['T1'], L2: ['T2'] }, sessions, faults: { A: ['crash'] } }, 50_000);
   });
 
   it('when the reaper goes the way of the instance it reaps', () => {
@@ -65,7 +66,7 @@ describe('the lease protocol keeps its promises in every order of steps', () => 
   });
 });
 
-describe('the checker finds', () => {
+describe('the checker finds', { timeout: 60_000 }, () => {
   it('a completed task set to working by a claim in one statement', () => {
     const story = expectToBreak(
       { ...calm, protocol: { ...sealane, oneStatementClaim: true } },
@@ -92,15 +93,16 @@ describe('the checker finds', () => {
   });
 });
 
-describe('a runner whose clock stood still while it was paused', () => {
+describe('a runner whose clock stood still while it was paused', { timeout: 60_000 }, () => {
   const suspended: Scenario = { ...zombie, clock: 'stands still' };
 
-  it('runs beside its successor if renew revives its lease', () => {
-    expectToBreak({ ...suspended, protocol: { ...sealane, reapEndsLease: true, reviveLease: true } }, 'One run per lane');
+  it('goes on with a run that was taken from it if renew revives its lease', () => {
+    const protocol = { ...sealane, reapEndsLease: true, reviveLease: true };
+    expectToBreak({ ...suspended, protocol }, 'A live run is not taken away');
   });
 
-  it('runs beside its successor if its renewal was under way while reap read its lease', () => {
-    expectToBreak(suspended, 'One run per lane');
+  it('goes on with it, too, if its renewal was under way while reap read its lease', () => {
+    expectToBreak(suspended, 'A live run is not taken away');
   });
 
   it('never does if reap ends the lease before it takes the lanes', () => {

@@ -1,11 +1,11 @@
 import { memoise } from './memoise.ts';
-import { instances } from './protocol.ts';
 import { withWrites } from './row-store.ts';
 import type { Fault, Mind, Scenario } from './scenario.ts';
 import { stepsOf } from './session.ts';
 import type { Call, Session, SessionStep, Told } from './session.ts';
 import { addressOf, seeIn } from './statement.ts';
 import type { Rows } from './statement.ts';
+import { instances } from './tables.ts';
 import { withMind } from './world.ts';
 import type { World } from './world.ts';
 
@@ -18,6 +18,8 @@ export interface Move {
   readonly failure?: string | undefined;
 }
 
+type Steps = (rows: Rows) => Map<string, readonly SessionStep[]>;
+
 /**
  * All that can happen next in a world: a step of a session, a fault, the end of a lease.
  *
@@ -25,8 +27,8 @@ export interface Move {
  * in thousands of worlds, so its steps are worked out once; for that, equal sessions and rows must be the same objects.
  */
 export const createMoves = (scenario: Scenario): ((world: World) => readonly Move[]) => {
-  const stepsIn = memoise((_: Session) => memoise((_: Rows) => new Map<string, readonly SessionStep[]>()));
-  const endsOfLeases = memoise((rows: Rows) => endsOfLeasesIn(rows));
+  const stepsIn = memoise<Session, Steps>(() => memoise(() => new Map()));
+  const endsOfLeases = memoise(endsOfLeasesIn);
 
   const sessionSteps = (world: World, index: number): readonly SessionStep[] => {
     const session = world.sessions[index]!;

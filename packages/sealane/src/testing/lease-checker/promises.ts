@@ -1,7 +1,8 @@
-import { events, heads, isOpen, lanes, tasks, turns } from './protocol.ts';
 import type { Scenario } from './scenario.ts';
 import { seeIn } from './statement.ts';
 import type { Rows, See } from './statement.ts';
+import { events, heads, isOpen, lanes, tasks, turns } from './tables.ts';
+import type { Head } from './tables.ts';
 import type { World } from './world.ts';
 
 /**
@@ -79,8 +80,11 @@ const order = (is: See): string | undefined => {
   return undefined;
 };
 
-/** A run goes on from its claim to its end. A zombie's may too, unknown to all: for those only the rows count. */
-export const overlap = ({ sessions }: Scenario, world: World): string | undefined => {
+/**
+ * An instance that is awake is right about its runs: each is the only one in its lane, and the epoch is still its own.
+ * A zombie may run on unknown to all; of its doings only the rows count.
+ */
+export const brokenByRuns = ({ sessions }: Scenario, world: World): string | undefined => {
   const running = new Map<string, string>();
   for (const [index, { run, stage }] of world.sessions.entries()) {
     const { instance } = sessions[index]!;
@@ -88,6 +92,9 @@ export const overlap = ({ sessions }: Scenario, world: World): string | undefine
     const other = running.get(run.lane);
     if (other !== undefined) return `One run per lane: ${other} and ${instance} both run a turn of ${run.lane}.`;
     running.set(run.lane, instance);
+    const epoch = (world.rows[`${heads.name}/${run.task}`] as Head).epoch;
+    if (epoch !== run.epoch)
+      return `A live run is not taken away: ${instance} runs ${run.task} in epoch ${run.epoch}, and it is ${epoch}.`;
   }
   return undefined;
 };

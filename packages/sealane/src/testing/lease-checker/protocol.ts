@@ -1,6 +1,3 @@
-import { commit, deleteFrom, insert, rollback, select, selectForUpdate, update } from './statement.ts';
-import type { See, Table, Transaction } from './statement.ts';
-
 /**
  * Sealane's lease protocol on PostgreSQL: who may run a turn, who may write to a task's log, and what happens to the
  * turns of an instance that is gone. Each function below is one transaction, statement by statement.
@@ -13,75 +10,14 @@ import type { See, Table, Transaction } from './statement.ts';
  * run the real thing), anything about larger scenarios, admission, follow-ups, deadlines or the outbox, nor that the
  * runner keeps its side: that it aborts a run before its lease ends and really kills what it aborts.
  *
- * Locks are always taken in the same order: the lane's row first, then the head's.
+ * Locks are always taken in the same order: the lane's row first, then the head's. The flags of `variants.ts` are all
+ * off in Sealane's own protocol.
  */
-export type Lane = { readonly key: string; readonly holder: string | null; readonly waiting: number };
-export type Turn = {
-  readonly lane: string;
-  readonly place: number;
-  readonly task: string;
-  readonly holder: string | null;
-  readonly attempt: number;
-};
-export type Head = { readonly task: string; readonly seq: number; readonly epoch: number };
-export type LogEvent = { readonly task: string; readonly seq: number; readonly kind: EventKind; readonly by: number };
-export type TaskRow = { readonly task: string; readonly lane: string; readonly state: State };
-/** `ranOut` stands for `lease_until < now()`: the clock sets it, whoever may hold the row. */
-export type Instance = { readonly id: string; readonly ranOut: boolean };
-
-export type EndState = 'completed' | 'failed' | 'canceled';
-export type State = 'submitted' | 'working' | EndState;
-export type EventKind = 'task-admitted' | 'run-started' | 'chunk' | 'run-lost' | 'cancel-requested' | EndState;
-
-export const lanes: Table<Lane> = { name: 'lanes', key: ({ key }) => key };
-export const turns: Table<Turn> = { name: 'turns', key: ({ lane, place }) => `${lane}.${place}` };
-export const heads: Table<Head> = { name: 'heads', key: ({ task }) => task };
-export const events: Table<LogEvent> = { name: 'events', key: ({ task, seq }) => `${task}.${seq}` };
-export const tasks: Table<TaskRow> = { name: 'tasks', key: ({ task }) => task };
-export const instances: Table<Instance> = { name: 'instances', key: ({ id }) => id };
-
-/** What a runner holds in its hand after a claim or a reap. */
-export type Run = {
-  readonly lane: string;
-  readonly task: string;
-  readonly epoch: number;
-  readonly attempt: number;
-  /** The last event it knows of; only the unlocked fence numbers by it. */
-  readonly seq: number;
-};
-
-/** The choices that matter, each the other way round where `sealane` below has `false`. */
-export interface Protocol {
-  /** A mistake: claim locks the lane and picks its head in one statement, so in one snapshot. */
-  readonly oneStatementClaim: boolean;
-  /** A mistake: append looks whether its epoch still holds, then inserts under a number of its own. */
-  readonly unlockedFence: boolean;
-  /** A mistake: finish advances the head whatever its epoch. */
-  readonly noFence: boolean;
-  /** A mistake, unless the runner's own clock saves it: renew extends a lease that has run out. */
-  readonly reviveLease: boolean;
-  /** A mistake: reap deletes the instance and takes what it holds at that moment; its claim under way is nobody's. */
-  readonly reapOnce: boolean;
-  /**
-   * A precaution: reap first writes the instance's row, so that it and a renewal under way wait for each other. Without
-   * it the runner itself has to notice that its renewal was answered too late.
-   */
-  readonly reapEndsLease: boolean;
-  /** A precaution: finish and release end their epoch, so that either can be sent twice and a late append is lost. */
-  readonly finishEndsEpoch: boolean;
-}
-
-export const sealane: Protocol = {
-  oneStatementClaim: false,
-  unlockedFence: false,
-  noFence: false,
-  reviveLease: false,
-  reapOnce: false,
-  reapEndsLease: false,
-  finishEndsEpoch: false,
-};
-
-export const isOpen = (state: State): boolean => state === 'submitted' || state === 'working';
+import { commit, deleteFrom, insert, rollback, select, selectForUpdate, update } from './statement.ts';
+import type { See, Transaction } from './statement.ts';
+import { events, heads, instances, isOpen, lanes, tasks, turns } from './tables.ts';
+import type { EndState, EventKind, Head, Instance, Run, Turn } from './tables.ts';
+import type { Protocol } from './variants.ts';
 
 const hasLease = (see: See, me: string): boolean => see(instances).some(({ id, ranOut }) => id === me && !ranOut);
 
@@ -199,6 +135,10 @@ export function* release(run: Run, protocol: Protocol): Transaction<null> {
   return commit(null);
 }
 
+/**
+ * now() stands still within a transaction, so a slow renewal may succeed after its lease has run out. The checker has
+ * this in the order where the renewal writes, the lease runs out, and the renewal commits.
+ */
 export function* renew(me: string, protocol: Protocol): Transaction<null> {
   const [instance] = yield* update(
     `UPDATE instances SET lease_until = … WHERE id = ${me}${protocol.reviveLease ? '' : ' AND lease_until > now()'}`,
@@ -209,7 +149,11 @@ export function* renew(me: string, protocol: Protocol): Transaction<null> {
   return instance ? commit(null) : rollback;
 }
 
-/** Takes over the turns of instances whose lease has run out, under a new epoch. */
+/**
+ * Takes over the turns of instances whose lease has run out, under a new epoch. The lanes are asked for by the ids of
+ * the gone: asked for the other way round, as held by nobody alive, a lane that a newcomer has claimed since the
+ * snapshot would be taken too.
+ */
 export function* reap(me: string, protocol: Protocol): Transaction<readonly Run[]> {
   const ended = yield* endLeases(protocol);
   const orphaned = yield* selectForUpdate(
@@ -250,7 +194,9 @@ export function* reap(me: string, protocol: Protocol): Transaction<readonly Run[
 function* endLeases(protocol: Protocol) {
   const hasRunOut = ({ ranOut }: Instance) => ranOut;
   if (protocol.reapOnce)
-    return idsOf(yield* deleteFrom('DELETE FROM instances WHERE lease_until < now() RETURNING id', instances, hasRunOut));
+    return idsOf(
+      yield* deleteFrom('DELETE FROM instances WHERE lease_until < now() RETURNING id', instances, hasRunOut),
+    );
   if (protocol.reapEndsLease)
     return idsOf(
       yield* update(

@@ -49,18 +49,14 @@ export const step = (
   committed: Rows,
   isTaken: (address: string) => boolean,
 ): Stepped => {
-  switch (statement.kind) {
-    case 'read': {
-      const answer = statement.read(seeIn(withWrites(committed, tx.writes)));
-      return moved(answered(tx, answer), `reads ${JSON.stringify(answer) ?? 'nothing'}`);
-    }
-    case 'insert':
-      return stepInsert(statement, tx, committed, isTaken);
-    case 'change':
-      return tx.pending === null
-        ? takeSnapshot(statement, tx, committed)
-        : lockAndWrite(statement, tx, tx.pending, committed, isTaken);
+  if (statement.kind === 'read') {
+    const answer = statement.read(seeIn(withWrites(committed, tx.writes)));
+    return moved(answered(tx, answer), `reads ${JSON.stringify(answer) ?? 'nothing'}`);
   }
+  if (statement.kind === 'insert') return stepInsert(statement, tx, committed, isTaken);
+  return tx.pending === null
+    ? takeSnapshot(statement, tx, committed)
+    : lockAndWrite(statement, tx, tx.pending, committed, isTaken);
 };
 
 const moved = (tx: OpenTransaction, note: string): Stepped => ({ kind: 'moved', tx, note });

@@ -1,4 +1,4 @@
-import type { Protocol } from './protocol.ts';
+import type { Protocol } from './variants.ts';
 
 /**
  * How an instance stands. It is `awake` until its fault, if it has one:

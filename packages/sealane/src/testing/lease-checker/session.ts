@@ -1,14 +1,17 @@
 import { append, claim, finish, reap, release, renew, requestCancel } from './protocol.ts';
-import type { EndState, Run } from './protocol.ts';
 import { opened, resume, step, withWrites } from './row-store.ts';
 import type { OpenTransaction } from './row-store.ts';
-import type { Rows, Transaction } from './statement.ts';
 import type { Mind, Role, Scenario } from './scenario.ts';
+import type { Rows, Transaction } from './statement.ts';
+import type { EndState, Run } from './tables.ts';
 
 export type Call =
-  | { readonly name: 'claim' | 'reap' | 'renew' }
-  | { readonly name: 'append' | 'release'; readonly run: Run }
+  | { readonly name: 'claim' }
+  | { readonly name: 'append'; readonly run: Run }
   | { readonly name: 'finish'; readonly run: Run; readonly end: EndState }
+  | { readonly name: 'release'; readonly run: Run }
+  | { readonly name: 'reap' }
+  | { readonly name: 'renew' }
   | { readonly name: 'requestCancel'; readonly task: string };
 
 /** One connection of an instance, and what that part of the instance remembers. */
@@ -73,43 +76,31 @@ export const stepsOf = (situation: Situation): readonly SessionStep[] => {
 /** What a session may send when it has nothing under way. */
 const callsOf = ({ session, role, mind }: Situation): readonly Call[] => {
   const { run, stage, orphans, cancels } = session;
-  switch (role) {
-    case 'worker':
-      if (run === null) return [{ name: 'claim' }];
-      return [stage === 'claimed' ? { name: 'append', run } : { name: 'finish', run, end: 'completed' }];
-    case 'reaper': {
-      const [orphan] = orphans;
-      if (!orphan) return [{ name: 'reap' }];
-      const fail: Call = { name: 'finish', run: orphan, end: 'failed' };
-      return orphan.attempt < maxAttempts ? [fail, { name: 'release', run: orphan }] : [fail];
-    }
-    case 'heartbeat':
-      // A renewal that begins and ends while its instance is awake changes nothing, and one that is under way when the
-      // pause begins is as good as one sent just after it.
-      return mind === 'awake' ? [] : [{ name: 'renew' }];
-    case 'caller':
-      return cancels.slice(0, 1).map((task) => ({ name: 'requestCancel', task }));
+  if (role === 'worker') {
+    if (run === null) return [{ name: 'claim' }];
+    return [stage === 'claimed' ? { name: 'append', run } : { name: 'finish', run, end: 'completed' }];
   }
+  if (role === 'reaper') {
+    const [orphan] = orphans;
+    if (!orphan) return [{ name: 'reap' }];
+    const fail: Call = { name: 'finish', run: orphan, end: 'failed' };
+    return orphan.attempt < maxAttempts ? [fail, { name: 'release', run: orphan }] : [fail];
+  }
+  // A renewal that begins and ends while its instance is awake changes nothing, and one that is under way when the
+  // pause begins is as good as one sent just after it.
+  if (role === 'heartbeat') return mind === 'awake' ? [] : [{ name: 'renew' }];
+  return cancels.slice(0, 1).map((task) => ({ name: 'requestCancel', task }));
 };
 
 const begin = ({ scenario, instance }: Situation, call: Call): Transaction<unknown> => {
   const { protocol, lanes } = scenario;
-  switch (call.name) {
-    case 'claim':
-      return claim(instance, protocol);
-    case 'append':
-      return append(call.run, protocol);
-    case 'finish':
-      return finish(call.run, call.end, protocol);
-    case 'release':
-      return release(call.run, protocol);
-    case 'reap':
-      return reap(instance, protocol);
-    case 'renew':
-      return renew(instance, protocol);
-    case 'requestCancel':
-      return requestCancel(call.task, Object.keys(lanes).find((lane) => lanes[lane]?.includes(call.task)) ?? '');
-  }
+  if (call.name === 'claim') return claim(instance, protocol);
+  if (call.name === 'append') return append(call.run, protocol);
+  if (call.name === 'finish') return finish(call.run, call.end, protocol);
+  if (call.name === 'release') return release(call.run, protocol);
+  if (call.name === 'reap') return reap(instance, protocol);
+  if (call.name === 'renew') return renew(instance, protocol);
+  return requestCancel(call.task, Object.keys(lanes).find((lane) => lanes[lane]?.includes(call.task)) ?? '');
 };
 
 /** One step of a transaction: a step of its statement, or its commit. None while it waits for a row. */
@@ -119,7 +110,10 @@ const advance = (situation: Situation, call: Call, tx: OpenTransaction): readonl
   const now = resume(begin(situation, call), tx);
   if (now.done) {
     const committed = { ...situation, rows: withWrites(rows, tx.writes) };
-    const answered = { ...stay(committed, { who, statement: 'COMMIT' }), ...learn(committed, call, now.value.commit ? now.value : undefined) };
+    const answered = {
+      ...stay(committed, { who, statement: 'COMMIT' }),
+      ...learn(committed, call, now.value.commit ? now.value : undefined),
+    };
     return situation.canLoseAnswer(call) ? [answered, loseAnswer(committed, call)] : [answered];
   }
   const { sql } = now.value;
@@ -157,26 +151,21 @@ const learn = (
   call: Call,
   done: { readonly value: unknown } | undefined,
 ): { readonly session: Session; readonly mind: Mind } => {
-  const knowing = (news: Partial<Session>, next = mind) => ({ session: { ...session, open: null, ...news }, mind: next });
+  const knowing = (news: Partial<Session>, next = mind) => ({
+    session: { ...session, open: null, ...news },
+    mind: next,
+  });
   // Nobody is left to act on the answer.
   if (mind === 'stopped' || mind === 'dead') return knowing({});
-  switch (call.name) {
-    case 'claim':
-      return knowing(done ? { run: done.value as Run } : {});
-    case 'append':
-      return knowing(done ? { stage: 'appended' } : { run: null });
-    case 'finish':
-    case 'release':
-      return knowing({ run: null, stage: 'claimed', orphans: session.orphans.slice(1) });
-    case 'reap':
-      return knowing(done ? { orphans: done.value as readonly Run[] } : {});
-    case 'requestCancel':
-      return knowing({ cancels: session.cancels.slice(1) });
-    case 'renew': {
-      const isTooLate = mind === 'overdue' && scenario.clock === 'counts';
-      return knowing({}, done && !isTooLate ? 'awake' : 'stopped');
-    }
+  if (call.name === 'claim') return knowing(done ? { run: done.value as Run } : {});
+  if (call.name === 'append') return knowing(done ? { stage: 'appended' } : { run: null });
+  if (call.name === 'reap') return knowing(done ? { orphans: done.value as readonly Run[] } : {});
+  if (call.name === 'requestCancel') return knowing({ cancels: session.cancels.slice(1) });
+  if (call.name === 'renew') {
+    const isTooLate = mind === 'overdue' && scenario.clock === 'counts';
+    return knowing({}, done && !isTooLate ? 'awake' : 'stopped');
   }
+  return knowing({ run: null, stage: 'claimed', orphans: session.orphans.slice(1) });
 };
 
 /** The commit counts, but the instance never hears of it. */

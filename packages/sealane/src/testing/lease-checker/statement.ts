@@ -118,4 +118,3 @@ const change = <R extends object, S, T>(
   limit: lock.limit ?? Infinity,
   skipLocked: lock.skipLocked ?? false,
 });
-

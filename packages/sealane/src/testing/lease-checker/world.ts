@@ -1,10 +1,10 @@
 import { memoise } from './memoise.ts';
-import { events, heads, instances, lanes, tasks, turns } from './protocol.ts';
 import { withWrites } from './row-store.ts';
 import type { Mind, Scenario } from './scenario.ts';
 import type { Session } from './session.ts';
 import { addressOf } from './statement.ts';
 import type { Rows, Table } from './statement.ts';
+import { events, heads, instances, lanes, tasks, turns } from './tables.ts';
 
 export interface World {
   readonly rows: Rows;

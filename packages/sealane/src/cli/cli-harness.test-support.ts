@@ -1,0 +1,174 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const BIN = fileURLToPath(new URL('../../bin/sealane.mjs', import.meta.url));
+
+export interface Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  /** The body, if it was JSON. */
+  readonly body: { readonly method?: string; readonly params?: Record<string, unknown> } & Record<string, unknown>;
+  readonly response: ServerResponse;
+  json(value: unknown, status?: number, headers?: Record<string, string>): void;
+  /** Answers a JSON-RPC call. */
+  result(value: unknown): void;
+  /** Starts a stream of events; `id` is the number of the event. */
+  stream(): { event(id: number, result: unknown): void; end(): void; breakOff(): void };
+}
+
+export interface ScriptedService extends AsyncDisposable {
+  readonly url: string;
+  /** Everything that was asked, in order. */
+  readonly seen: readonly Exchange[];
+}
+
+export const TEST_KEY = 'sl_test_key';
+
+/** A service that answers what a test wants it to: real sockets, no engine. Keys other than `TEST_KEY` are refused. */
+export const startScriptedService = async (answer: (exchange: Exchange) => void): Promise<ScriptedService> => {
+  const seen: Exchange[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((content) => {
+      const exchange = exchangeOf(request, response, content);
+      seen.push(exchange);
+      if (exchange.path !== '/healthz' && request.headers.authorization !== `Bearer ${TEST_KEY}`) {
+        exchange.json({ error: { code: 'unauthenticated', message: 'This key is not known.' } }, 401);
+      } else answer(exchange);
+    });
+  });
+  // Also plays a proxy: every host is itself.
+  server.on('connect', (_request, socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    server.emit('connection', socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+const exchangeOf = (request: IncomingMessage, response: ServerResponse, content: string): Exchange => {
+  const json = (value: unknown, status = 200, headers: Record<string, string> = {}) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(status === 204 ? undefined : JSON.stringify(value));
+  };
+  return {
+    method: request.method ?? '',
+    path: request.url ?? '',
+    headers: request.headers,
+    body: content.startsWith('{') ? (JSON.parse(content) as Exchange['body']) : {},
+    response,
+    json,
+    result: (value) => json({ jsonrpc: '2.0', id: 1, result: value }),
+    stream: () => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': hello\n\n');
+      return {
+        event: (id, result) => void response.write(`id: ${id}\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`),
+        end: () => void response.end(),
+        breakOff: () => void response.destroy(),
+      };
+    },
+  };
+};
+
+export interface CliRun {
+  readonly child: ChildProcess;
+  /** Resolves when stdout has this text. */
+  saw(part: string): Promise<void>;
+  readonly done: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+}
+
+export interface CliSetup extends Disposable {
+  readonly home: string;
+  start(args: readonly string[], options?: { readonly env?: NodeJS.ProcessEnv; readonly stdin?: string }): CliRun;
+  run(args: readonly string[], options?: { readonly env?: NodeJS.ProcessEnv; readonly stdin?: string }): CliRun['done'];
+}
+
+/** The real command line, as a process of its own, with a home folder of its own. */
+export const setUpCli = (service?: { readonly url: string }): CliSetup => {
+  const home = mkdtempSync(join(tmpdir(), 'sealane-cli-'));
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(sealane|npm)_/i.test(name)));
+  const start: CliSetup['start'] = (args, { env = {}, stdin } = {}) => {
+    const child = spawn(process.execPath, [BIN, ...args], {
+      cwd: home,
+      env: { ...inherited, HOME: home, NO_COLOR: '1', ...(service && { SEALANE_URL: service.url, SEALANE_API_KEY: TEST_KEY }), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    child.stdin.end(stdin ?? '');
+    let stdout = '';
+    let onOutput = () => {};
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      stdout += chunk;
+      onOutput();
+    });
+    const stderr = text(child.stderr);
+    return {
+      child,
+      saw: (part) =>
+        new Promise((resolve, reject) => {
+          onOutput = () => {
+            if (stdout.includes(part)) resolve();
+          };
+          child.once('close', () => reject(new Error(`ended without "${part}": ${stdout}`)));
+          onOutput();
+        }),
+      done: once(child, 'close').then(async ([code]) => ({ code: code as number | null, stdout, stderr: await stderr })),
+    };
+  };
+  return {
+    home,
+    start,
+    run: (args, options) => start(args, options).done,
+    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+  };
+};
+
+/** Frames of a task's stream, short to write. */
+export const frames = {
+  task: (state: string, extra: Record<string, unknown> = {}) => ({ task: { id: 't-1', contextId: 'c-1', status: statusOf(state), ...extra } }),
+  status: (state: string, said?: string) => ({ statusUpdate: { taskId: 't-1', contextId: 'c-1', status: statusOf(state, said) } }),
+  chunk: (words: string, append = true) => ({
+    artifactUpdate: { taskId: 't-1', contextId: 'c-1', artifact: { artifactId: 'a-1', parts: [{ text: words }] }, ...(append && { append }) },
+  }),
+};
+
+const statusOf = (state: string, said?: string) => ({
+  state: `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}`,
+  timestamp: '2026-01-31T12:00:00.000Z',
+  ...(said !== undefined && { message: { messageId: 'm-9', role: 'ROLE_AGENT', parts: [{ text: said }] } }),
+});
+
+/** A task as the admin API shows it. */
+export const taskView = (id: string, state: string) => ({
+  task: {
+    id,
+    contextId: 'c-1',
+    status: statusOf(state),
+    history: [{ messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hello\nthere' }] }],
+    artifacts: [{ artifactId: 'a-1', name: 'answer', parts: [{ text: 'The answer \u001B[2J is 42' }] }],
+  },
+  owner: 'ann',
+  tenant: '',
+  agent: 'echo',
+  lane: 'echo//ann/c-1',
+  createdAt: '2026-01-31T12:00:00.000Z',
+  updatedAt: '2026-01-31T12:00:01.000Z',
+  lastSeq: 4,
+  direct: false,
+});

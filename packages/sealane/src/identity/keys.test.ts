@@ -1,0 +1,172 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Storage } from '#store';
+import { openSqlite } from '#store/sqlite';
+
+import { createKeys, type KeysOptions } from './keys.ts';
+
+let folder: string;
+let storage: Storage;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sealane-keys-'));
+  storage = await openSqlite({ file: join(folder, 'tasks.db') });
+});
+afterAll(async () => {
+  await storage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const instance = (more: Partial<KeysOptions> = {}) =>
+  createKeys({ keys: storage.keys, audit: storage.audit, now: Date.now, ...more });
+
+const bearer = (secret: string): string => `Bearer ${secret}`;
+
+describe('API keys', () => {
+  it('lets the holder of a new key in as its owner, with the least rights by default', async () => {
+    const keys = instance();
+    const { secret, record } = await keys.create({ name: 'alice' }, 'admin');
+    expect(secret).toMatch(/^sl_[\w-]{32}$/);
+    expect(await keys.authenticate(bearer(secret))).toEqual({
+      owner: 'alice',
+      keyId: record.id,
+      admin: false,
+      agents: null,
+      permission: 'read-only',
+      tenant: '',
+      ratePerMinute: null,
+    });
+  });
+
+  it('stores no secret, only its hash', async () => {
+    const keys = instance();
+    const { secret } = await keys.create({ name: 'hashed' }, 'admin');
+    expect(JSON.stringify(await keys.list())).not.toContain(secret);
+    expect(JSON.stringify(await storage.audit.list({ limit: 100 }))).not.toContain(secret);
+  });
+
+  it('refuses a revoked key at once here, and within five seconds elsewhere', async () => {
+    let now = Date.now();
+    const here = instance();
+    const elsewhere = instance({ now: () => now });
+    const { secret } = await here.create({ name: 'bob' }, 'admin');
+    expect(await here.authenticate(bearer(secret))).toBeDefined();
+    expect(await elsewhere.authenticate(bearer(secret))).toBeDefined();
+    expect(await here.revoke('bob', 'admin')).toBe(true);
+    expect(await here.authenticate(bearer(secret))).toBeUndefined();
+    now += 5000;
+    expect(await elsewhere.authenticate(bearer(secret))).toBeUndefined();
+  });
+
+  it('does not let a lookup that began before a revocation bring the key back', async () => {
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    const keys = instance({
+      keys: {
+        ...storage.keys,
+        add: (key) => storage.keys.add(key),
+        revoke: (id, at) => storage.keys.revoke(id, at),
+        findByHash: async (hash) => {
+          const found = await storage.keys.findByHash(hash);
+          await held;
+          return found;
+        },
+      },
+    });
+    const { secret } = await keys.create({ name: 'racer' }, 'admin');
+    const early = keys.authenticate(bearer(secret));
+    await keys.revoke('racer', 'admin');
+    letGo();
+    await early;
+    expect(await keys.authenticate(bearer(secret))).toBeUndefined();
+  });
+
+  it('refuses a key from the moment it expires, though it was just used', async () => {
+    let now = Date.now();
+    const keys = instance({ now: () => now });
+    const { secret } = await keys.create({ name: 'brief', expiresInMs: 1000 }, 'admin');
+    expect(await keys.authenticate(bearer(secret))).toBeDefined();
+    now += 1000;
+    expect(await keys.authenticate(bearer(secret))).toBeUndefined();
+  });
+
+  it('knows a key that was made right after it had been refused', async () => {
+    const random = (bytes: number) => Buffer.alloc(bytes, 7);
+    const keys = instance({ random });
+    const secret = `sl_${random(24).toString('base64url')}`;
+    expect(await keys.authenticate(bearer(secret))).toBeUndefined();
+    await keys.create({ name: 'late' }, 'admin');
+    expect(await keys.authenticate(bearer(secret))).toBeDefined();
+  });
+
+  it("takes the operator's own key, which is in no store and has no rate", async () => {
+    const keys = instance({ adminKey: 'my own words' });
+    expect(await keys.authenticate('bearer my own words')).toMatchObject({
+      owner: 'admin',
+      admin: true,
+      permission: 'agent-default',
+      ratePerMinute: Infinity,
+    });
+    expect(await keys.authenticate('Bearer my own word')).toBeUndefined();
+  });
+
+  it('lets the configuration narrow a key by its name', async () => {
+    const overrides = () => ({ agents: ['main'], ratePerMinute: 30, permission: 'guarded' as const });
+    const keys = instance({ overrides });
+    const { secret } = await keys.create({ name: 'hermes' }, 'admin');
+    expect(await keys.authenticate(bearer(secret))).toMatchObject({ agents: ['main'], ratePerMinute: 30, permission: 'guarded' });
+  });
+
+  it('refuses a name twice, and names that mean something else', async () => {
+    const keys = instance();
+    await keys.create({ name: 'once' }, 'admin');
+    await expect(keys.create({ name: 'once' }, 'admin')).rejects.toMatchObject({ code: 'conflict' });
+    for (const name of ['admin', 'key_abc', '', 'a b', 'x'.repeat(65)]) {
+      await expect(keys.create({ name }, 'admin')).rejects.toMatchObject({ code: 'invalid-params' });
+    }
+  });
+
+  it('records who made and revoked a key, and who was refused', async () => {
+    const keys = instance();
+    const { record } = await keys.create({ name: 'traced' }, 'root');
+    await keys.revoke(record.id, 'root');
+    await keys.authenticate('Bearer sl_wrong');
+    await expect.poll(() => storage.audit.list({ kind: 'refused-key', limit: 1 })).toMatchObject([{ facts: { why: 'unknown' } }]);
+    const kinds = (await storage.audit.list({ subject: record.id, limit: 10 })).map(({ kind, actor }) => `${kind} ${actor}`);
+    expect(kinds).toEqual(['key-revoked root', 'key-created root']);
+  });
+
+  it('records guesses at a bounded rate, and counts the rest', async () => {
+    let recorded = 0;
+    let now = 0;
+    const facts: unknown[] = [];
+    const audit = {
+      ...storage.audit,
+      record: async (event: { facts: unknown }) => {
+        recorded += 1;
+        facts.push(event.facts);
+      },
+    };
+    const keys = instance({ audit, now: () => now });
+    for (let guess = 0; guess < 200; guess += 1) await keys.authenticate(bearer(`sl_guess-${guess}`));
+    expect(recorded).toBe(10);
+    now += 60_000;
+    await keys.authenticate(bearer('sl_last-guess'));
+    expect(facts.at(-1)).toMatchObject({ omitted: 190 });
+  });
+
+  it('answers undefined to any header that is not a key, and never throws', async () => {
+    const keys = instance({ adminKey: 'k' });
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), fc.string().map((text) => `Bearer ${text}x`)), async (header) => {
+        expect(await keys.authenticate(header)).toBeUndefined();
+      }),
+      { numRuns: 50 },
+    );
+    expect(await keys.authenticate(undefined)).toBeUndefined();
+  });
+});

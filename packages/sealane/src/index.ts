@@ -1,0 +1,15 @@
+/**
+ * Sealane as a library: `createSealane({ store, agents })` runs the task service inside your process and mounts it on
+ * your server. Agents are connectors of your own, the built-in ones, or executors of `@a2a-js/sdk`.
+ */
+export type { AgentConnector, Health, Permission, RunEvent, RunIo, RunRef, SessionScope, Turn, TurnEnd } from '#agents';
+export { sessionKeyOf } from '#agents';
+export { createCommandAgent } from '#agents/command/command-agent';
+export { createEchoAgent } from '#agents/echo/echo-agent';
+export type { Artifact, Event, Json, JsonObject, Message, NewEvent, Part, State } from '#domain';
+export { isInterrupted, isTerminal, SealaneError, STATES, textOf } from '#domain';
+export type { Caller, EngineSettings, SendOutcome, SendRequest, StreamItem, TaskService } from '#engine';
+export type { StoredTask } from '#store';
+export type { AgentOptions, Sealane, SealaneOptions } from './sealane.ts';
+export { createSealane } from './sealane.ts';
+export { VERSION } from './version.ts';

@@ -1,0 +1,78 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+import type { EngineObserver } from '#engine';
+import type { HttpMetrics } from '#http';
+import type { Storage } from '#store';
+
+export interface Metrics {
+  readonly http: HttpMetrics;
+  readonly observer: EngineObserver;
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
+
+/** Everything `/metrics` tells. Labels are names of agents, states and methods; never ids, texts or addresses. */
+export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now: () => number): Metrics => {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 10 });
+
+  const admitted = new Counter({ name: 'sealane_tasks_admitted_total', help: 'Messages taken in as a turn, by agent', labelNames: ['agent', 'queued'], registers });
+  const refused = new Counter({ name: 'sealane_tasks_refused_total', help: 'Messages refused before a task existed, by reason', labelNames: ['agent', 'why'], registers });
+  const finished = new Counter({ name: 'sealane_tasks_finished_total', help: 'Turns that ended, by agent and state', labelNames: ['agent', 'state', 'reason'], registers });
+  const running = new Gauge({ name: 'sealane_runs', help: 'Runs of this instance now, by agent', labelNames: ['agent'], registers });
+  const runSeconds = new Histogram({ name: 'sealane_run_seconds', help: 'How long runs took, by agent and outcome', labelNames: ['agent', 'state'], buckets: SECONDS, registers });
+  const waitSeconds = new Histogram({ name: 'sealane_wait_seconds', help: 'How long a call took until its run began, by agent', labelNames: ['agent'], buckets: SECONDS, registers });
+  const events = new Counter({ name: 'sealane_events_total', help: 'Events appended by runs', registers });
+  const lagSeconds = new Histogram({ name: 'sealane_event_lag_seconds', help: "From an agent's word to its durable commit", buckets: SECONDS, registers });
+  const commitSeconds = new Histogram({ name: 'sealane_commit_seconds', help: 'How long the store took for a commit', buckets: SECONDS, registers });
+  const calls = new Histogram({ name: 'sealane_call_seconds', help: 'JSON-RPC calls by method and outcome', labelNames: ['method', 'outcome'], buckets: SECONDS, registers });
+  const answers = new Counter({ name: 'sealane_http_answers_total', help: 'HTTP answers by route and status', labelNames: ['route', 'status'], registers });
+  const streams = new Gauge({ name: 'sealane_streams', help: 'Open event streams', registers });
+  const problems = new Counter({ name: 'sealane_problems_total', help: 'Problems that were logged', labelNames: ['what'], registers });
+  const queued = new Gauge({ name: 'sealane_turns_waiting', help: 'Turns that wait in lanes, all instances', registers });
+  const held = new Gauge({ name: 'sealane_turns_running', help: 'Turns held by a run, all instances', registers });
+  const queueAge = new Gauge({
+    name: 'sealane_queue_age_seconds',
+    help: 'How long the oldest waiting turn has waited',
+    registers,
+    collect: async () => {
+      const counts = await storage.upkeep.counts();
+      queued.set(counts.waiting);
+      held.set(counts.running);
+      queueAge.set(counts.oldestWaitingSince === null ? 0 : Math.max(0, now() - counts.oldestWaitingSince) / 1000);
+    },
+  });
+  storage.onCommit((ms) => commitSeconds.observe(ms / 1000));
+
+  return {
+    http: {
+      answered: (route, status) => answers.inc({ route, status }),
+      called: (method, outcome, ms) => calls.observe({ method, outcome }, ms / 1000),
+      streamOpened: () => streams.inc(),
+      streamClosed: () => streams.dec(),
+      render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    },
+    observer: {
+      admitted: ({ agent, isQueued }) => admitted.inc({ agent, queued: String(isQueued) }),
+      refused: ({ agent, why }) => refused.inc({ agent: agent ?? '', why }),
+      taskEnded: ({ agent, state, reason }) => finished.inc({ agent, state, reason: reason ?? '' }),
+      appended: (appended) => {
+        events.inc(appended.events);
+        lagSeconds.observe(appended.lagMs / 1000);
+      },
+      problem: (what) => problems.inc({ what }),
+      runStarted: ({ agent, startedAt }) => {
+        const begun = performance.now();
+        running.inc({ agent });
+        waitSeconds.observe({ agent }, Math.max(0, now() - startedAt) / 1000);
+        return {
+          ended: (state) => {
+            running.dec({ agent });
+            runSeconds.observe({ agent, state }, (performance.now() - begun) / 1000);
+          },
+        };
+      },
+    },
+  };
+};

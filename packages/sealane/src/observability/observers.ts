@@ -1,0 +1,40 @@
+import type { Logger } from 'pino';
+
+import type { EngineObserver, RunObserver } from '#engine';
+
+/** Several observers as one. Only the first that names a trace is heard. */
+export const combineObservers = (observers: readonly EngineObserver[]): EngineObserver => ({
+  admitted: (facts) => observers.forEach((observer) => observer.admitted?.(facts)),
+  refused: (facts) => observers.forEach((observer) => observer.refused?.(facts)),
+  taskEnded: (facts) => observers.forEach((observer) => observer.taskEnded?.(facts)),
+  appended: (facts) => observers.forEach((observer) => observer.appended?.(facts)),
+  problem: (what, error, facts) => observers.forEach((observer) => observer.problem?.(what, error, facts)),
+  runStarted: (run, connector) => {
+    const watching: RunObserver[] = [];
+    for (const observer of observers) {
+      const watcher = observer.runStarted?.(run, connector);
+      if (watcher) watching.push(watcher);
+    }
+    const traceparent = watching.find((watcher) => watcher.traceparent !== undefined)?.traceparent;
+    return {
+      ...(traceparent !== undefined && { traceparent }),
+      ended: (state, reason) => watching.forEach((watcher) => watcher.ended(state, reason)),
+    };
+  },
+});
+
+/** What goes into the log: problems always, failures as warnings, the ordinary course only at `debug`. */
+export const createLogObserver = (log: Logger): EngineObserver => ({
+  refused: (facts) => log.info(facts, 'refused'),
+  taskEnded: (facts) => {
+    if (facts.state === 'failed') log.warn(facts, 'task failed');
+    else log.debug(facts, 'task ended');
+  },
+  problem: (what, error, facts) => log.error({ ...facts, err: error }, what),
+  runStarted: ({ token, agent, attempt, turn }) => {
+    if (!log.isLevelEnabled('debug')) return undefined;
+    const facts = { taskId: token.taskId, runId: `${token.taskId}.${attempt}`, agent, turn };
+    log.debug(facts, 'run started');
+    return { ended: (state, reason) => log.debug({ ...facts, state, reason }, 'run ended') };
+  },
+});

@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { SealaneError } from '#domain';
+
+import { createStepStorage, type Driver } from '../step-storage.ts';
+import { READS, type StepArgs, WRITES } from '../steps/index.ts';
+import type { Steps } from '../steps/step.ts';
+import type { Storage } from '../storage.ts';
+import { createAppendGroups } from './append-groups.ts';
+import { type Database, openDatabase } from './database.ts';
+import { isWorthRepeating, postgresError, tooManyConflicts } from './postgres-error.ts';
+import { type Mode, type RunSteps, transact } from './transaction.ts';
+import { openWakes } from './wakes.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  /** Where all tables live; made if it is missing. */
+  readonly schema?: string;
+  /** Connections of this instance, besides the one that listens. */
+  readonly poolSize?: number;
+}
+
+/** How often a step starts again before its caller is told. Under 30 callers on one row two or three are usual. */
+const ATTEMPTS = 10;
+
+type AppendCall = { readonly task: number; readonly args: StepArgs<typeof WRITES.append> };
+
+/** Many instances, one database: every step is a transaction on one of a few connections. */
+export const openPostgres = async ({
+  url,
+  schema = 'sealane',
+  poolSize = 8,
+}: PostgresStoreOptions): Promise<Storage> => {
+  const database = await openDatabase({ url, schema, poolSize });
+  const { pool, place } = database;
+  const wakes = await openWakes(database.connect, `sealane_wake_${schema}`);
+  const commitListeners = new Set<(durationMs: number) => void>();
+  const running = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  /** Runs the work in a transaction, again and again while it only lost a race. */
+  const attempt = async <T>(name: string, mode: Mode, work: (run: RunSteps) => Promise<T>): Promise<T> => {
+    for (let times = 1; ; times += 1) {
+      try {
+        return await transact(pool, mode, work);
+      } catch (error) {
+        if (!isWorthRepeating(error)) throw postgresError(error, place);
+        if (times === ATTEMPTS) throw toRefuse(error, name);
+      }
+      await delay(Math.random() * Math.min(2 ** times, 50));
+    }
+  };
+  const toRefuse = (error: unknown, name: string): unknown => {
+    const known = postgresError(error, place);
+    return known instanceof SealaneError ? known : tooManyConflicts(name, ATTEMPTS, error);
+  };
+
+  /** The steps of each call, side by side in one transaction; what they wake is told after the commit. */
+  const commit = async <T>(name: string, calls: readonly (() => Steps<T>)[]): Promise<readonly T[]> => {
+    let woken = new Set<string>();
+    let startedAt = 0;
+    const values = await attempt(name, 'write', (run) => {
+      woken = new Set();
+      startedAt = performance.now();
+      return Promise.all(calls.map((steps) => run(steps(), woken)));
+    });
+    const durationMs = performance.now() - startedAt;
+    for (const listener of commitListeners) listener(durationMs);
+    wakes.announce(woken);
+    return values;
+  };
+  const commitOne = async <T>(name: string, steps: () => Steps<T>): Promise<T> => (await commit(name, [steps]))[0] as T;
+
+  const append = createAppendGroups(
+    (calls: readonly AppendCall[]) =>
+      commit(
+        'append',
+        calls.map(
+          ({ args }) =>
+            () =>
+              WRITES.append(...args),
+        ),
+      ),
+    ({ args }) => commitOne('append', () => WRITES.append(...args)),
+  );
+
+  /** Lets a call run unless the store is closed, and closing waits for it. */
+  const admit = <T>(work: () => Promise<T>): Promise<T> => {
+    if (isClosed) return Promise.reject(new SealaneError('unavailable', 'The store has been closed.'));
+    const result = work();
+    running.add(result);
+    const leave = (): unknown => running.delete(result);
+    result.then(leave, leave);
+    return result;
+  };
+
+  type AnyStep = (...args: readonly unknown[]) => Steps<never>;
+  const driver: Driver = {
+    description: place,
+    exclusive: false,
+    write: (name, ...args) =>
+      admit(() => {
+        if (name !== 'append') return commitOne(name, () => (WRITES[name] as AnyStep)(...args));
+        const appended = args as StepArgs<typeof WRITES.append>;
+        return append({ task: appended[0].task, args: appended }) as never;
+      }),
+    read: (name, ...args) =>
+      admit(() => attempt(name, 'read', (run) => run((READS[name] as AnyStep)(...args), new Set()))),
+    check: () =>
+      admit(() => check(database)).catch((error: unknown) => (error instanceof Error ? error.message : String(error))),
+    onWake: (listener) => wakes.onWake(listener),
+    onCommit: (listener) => {
+      commitListeners.add(listener);
+      return { [Symbol.dispose]: () => commitListeners.delete(listener) };
+    },
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      await Promise.allSettled(running);
+      await wakes.close();
+      await pool.end();
+    },
+  };
+  return createStepStorage(driver);
+};
+
+const check = async ({ pool, place }: Database): Promise<string> => {
+  try {
+    const { rows } = await pool.query<{ readonly: string }>(
+      "SELECT current_setting('transaction_read_only') AS readonly",
+    );
+    return rows[0]?.readonly === 'off'
+      ? 'ok'
+      : `${place} is read-only, perhaps a replica. Name the primary in --store.`;
+  } catch (error) {
+    throw postgresError(error, place);
+  }
+};

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+
+import { type Client, escapeIdentifier } from 'pg';
+
+import type { TaskId } from '../task-store.ts';
+
+/** Tells all instances about commits. Hints only: whoever misses one finds out by its next look at the tables. */
+export interface Wakes {
+  /** After a commit: tells the listeners here at once and the other instances as soon as possible. '' is "some lane". */
+  announce(wakes: ReadonlySet<string>): void;
+  onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
+  close(): Promise<void>;
+}
+
+/** PostgreSQL refuses a payload of 8000 bytes. */
+const PAYLOAD_BYTES = 7500;
+/** With more tasks than this unsaid, "look everywhere" says as much. */
+const MOST_UNSAID = 5000;
+const NOTIFY = { name: 'notify', text: 'SELECT pg_notify($1, payload) FROM unnest($2::TEXT[]) AS payload' };
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+
+/**
+ * One connection of its own listens and notifies. The notification is not part of the transactions it tells about:
+ * PostgreSQL lets only one transaction with a notification commit at a time, and all writers would queue up behind each
+ * other's disk. So it follows the commit, one for all commits that happened while the last one was on its way.
+ *
+ * Resolves after the first try to connect. Where LISTEN does not work, only the engine's polls do.
+ */
+export const openWakes = async (connect: () => Client, channel: string): Promise<Wakes> => {
+  const listeners = new Set<(ids: readonly TaskId[]) => void>();
+  const me = randomBytes(6).toString('base64url');
+  const closing = new AbortController();
+  let connection: Client | undefined;
+  let unsaid = new Set<string>();
+  let saying: Promise<void> | undefined;
+
+  const tell = (wakes: ReadonlySet<string>): void => {
+    const ids = [...wakes].filter((id) => id !== '');
+    for (const listener of listeners) {
+      if (ids.length > 0) listener(ids);
+      if (wakes.has('')) listener([]);
+    }
+  };
+
+  /** Self-clocking: what is announced while one notification is on its way goes into the next. */
+  const say = async (): Promise<void> => {
+    // Everything that one turn of the event loop commits goes into one notification.
+    await nextTurn();
+    for (let client = connection; client && unsaid.size > 0; client = connection) {
+      const wakes = unsaid;
+      unsaid = new Set();
+      try {
+        await client.query({ ...NOTIFY, values: [channel, payloadsOf(me, wakes)] });
+      } catch {
+        // The connection is lost, and the next one says it.
+        unsaid = merged(wakes, unsaid);
+        break;
+      }
+    }
+    saying = undefined;
+  };
+  const saySoon = (): void => {
+    saying ??= say();
+  };
+
+  const listen = async (onTried: () => void): Promise<void> => {
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!closing.signal.aborted) {
+      const client = connect();
+      const ended = new Promise<void>((resolve) => client.once('end', resolve).once('error', () => resolve()));
+      client.on('notification', ({ payload = '' }) => {
+        const heard = heardFrom(payload);
+        if (heard.by !== me) tell(heard.wakes);
+      });
+      try {
+        await client.connect();
+        await client.query(`LISTEN ${escapeIdentifier(channel)}`);
+        connection = client;
+        pauseMs = FIRST_PAUSE_MS;
+        onTried();
+        // Whatever was said while nobody listened is lost: look again.
+        tell(new Set(['']));
+        saySoon();
+        await Promise.race([ended, aborted(closing.signal)]);
+      } catch {
+        onTried();
+      }
+      connection = undefined;
+      await client.end().catch(() => {});
+      await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: closing.signal }).catch(() => {});
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  };
+  let listening: Promise<void> | undefined;
+  await new Promise<void>((resolve) => {
+    listening = listen(resolve);
+  });
+
+  return {
+    announce: (wakes) => {
+      if (wakes.size === 0) return;
+      tell(wakes);
+      unsaid = merged(unsaid, wakes);
+      saySoon();
+    },
+    onWake: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+    close: async () => {
+      await saying;
+      closing.abort();
+      await listening;
+    },
+  };
+};
+
+const merged = (some: ReadonlySet<string>, more: ReadonlySet<string>): Set<string> => {
+  const both = new Set([...some, ...more]);
+  return both.size > MOST_UNSAID ? new Set(['']) : both;
+};
+
+/** JSON of who speaks and of whom: ids are other people's texts. */
+const payloadsOf = (me: string, wakes: ReadonlySet<string>): string[] => {
+  const payloads: string[] = [];
+  let batch: string[] = [me];
+  let bytes = 0;
+  for (const wake of wakes) {
+    const size = Buffer.byteLength(JSON.stringify(wake)) + 1;
+    const id = size > PAYLOAD_BYTES / 2 ? '' : wake;
+    if (bytes + size > PAYLOAD_BYTES - 100) {
+      payloads.push(JSON.stringify(batch));
+      batch = [me];
+      bytes = 0;
+    }
+    batch.push(id);
+    bytes += id === '' ? 3 : size;
+  }
+  return [...payloads, JSON.stringify(batch)];
+};
+
+const heardFrom = (payload: string): { readonly by: string; readonly wakes: ReadonlySet<string> } => {
+  try {
+    const [by, ...wakes] = JSON.parse(payload) as string[];
+    return { by: by ?? '', wakes: new Set(wakes) };
+  } catch {
+    return { by: '', wakes: new Set(['']) };
+  }
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,92 @@
+import type { JsonObject, Message, NewEvent } from '#domain';
+
+import type { Admission, Admitted, CallFacts, Run } from '../task-store.ts';
+import type { AdmitOutcome } from './admit.ts';
+import { isoOf, numbered, storedTask } from './task-row.ts';
+import type { TaskRow } from './tasks.sql.ts';
+
+/** The first events of a task: admitted, and started when its lane was idle. */
+export const admissionEvents = (admission: Admission, isStarted: boolean, ahead: number): readonly NewEvent[] => {
+  const admitted: NewEvent = {
+    kind: 'task-admitted',
+    state: 'submitted',
+    message: admission.message,
+    ...(Object.keys(admission.metadata).length > 0 && { metadata: admission.metadata }),
+    ...(!isStarted && { queuedAt: admission.at, queuePosition: ahead }),
+  };
+  return isStarted ? [admitted, { kind: 'run-started', state: 'working', attempt: 1 }] : [admitted];
+};
+
+/** The row of a new task, with its first events folded in. */
+export const admissionRow = (admission: Admission, news: readonly NewEvent[]): Omit<TaskRow, 'k'> => {
+  const iso = isoOf(admission.at);
+  return {
+    id: admission.id,
+    context_id: admission.contextId,
+    status_state: news.length > 1 ? 'working' : 'submitted',
+    status_message: null,
+    status_timestamp: iso,
+    created_at: iso,
+    updated_at: iso,
+    artifacts: '[]',
+    history: `[${JSON.stringify(admission.message)}]`,
+    metadata: JSON.stringify(admission.metadata),
+    owner: admission.owner,
+    tenant: admission.tenant,
+    agent: admission.agent,
+    dialect: admission.dialect,
+    session: admission.session,
+    direct: admission.direct ? 1 : 0,
+    turns: 1,
+    folded: news.length,
+  };
+};
+
+/** The port's answer to an admission, made on the caller's side of the thread from what the step found out. */
+export const assembleAdmitted = (admission: Admission, outcome: AdmitOutcome): Admitted => {
+  if (outcome.again) return { task: outcome.task, events: [], again: true };
+  const { task, lane, isStarted, ahead } = outcome;
+  const news = admissionEvents(admission, isStarted, ahead);
+  const row = { ...admissionRow(admission, news), k: task };
+  const keys = { task, lane, epoch: 1, turn: 1, seq: news.length };
+  return {
+    task: storedTask(row, isStarted ? undefined : { position: ahead, queuedAt: admission.at }),
+    events: numbered(task, 1, news, admission.at, []).committed,
+    again: false,
+    ...(isStarted && { run: startedRun(admission, keys) }),
+  };
+};
+
+/** The run of a turn that started in the transaction that admitted it. */
+export const startedRun = (
+  turn: {
+    readonly id: string;
+    readonly contextId: string;
+    readonly owner: string;
+    readonly tenant: string;
+    readonly agent: string;
+    readonly session: string;
+    readonly message: Message;
+    readonly metadata: JsonObject;
+    readonly call: CallFacts;
+    readonly at: number;
+  },
+  keys: { readonly task: number; readonly lane: number; readonly epoch: number; readonly turn: number; readonly seq: number },
+): Run => ({
+  token: { taskId: turn.id, task: keys.task, lane: keys.lane, epoch: keys.epoch },
+  contextId: turn.contextId,
+  owner: turn.owner,
+  tenant: turn.tenant,
+  agent: turn.agent,
+  session: turn.session,
+  turn: keys.turn,
+  attempt: 1,
+  message: turn.message,
+  metadata: turn.metadata,
+  call: turn.call,
+  ref: undefined,
+  startedAt: turn.at,
+  cancelRequested: false,
+  ended: false,
+  seq: keys.seq,
+});

@@ -1,0 +1,163 @@
+import type { NewEvent } from '#domain';
+
+import { accepted, chunk, kindsOf, progress, question, refusal, turnEnded } from './contract-events.ts';
+import type { Suite } from './suite.ts';
+
+export const describeRuns = ({ it, expect }: Suite): void => {
+  it('append numbers what a run reports; chunks leave the status alone, reports set it', async (c) => {
+    const run = await c.start(await c.instance());
+    const { taskId } = run.token;
+    const { statusAt, updatedAt } = await c.task(taskId);
+    const events = await c.append(run, chunk('one '), chunk('two'));
+    expect(events.map(({ seq }) => seq)).toEqual([3, 4]);
+    const streamed = await c.task(taskId);
+    expect(streamed).toMatchObject({ state: 'working', statusAt, updatedAt, seq: 4 });
+    expect(JSON.parse(streamed.artifacts)).toEqual([{ artifactId: 'answer', parts: [{ text: 'one two' }] }]);
+
+    const [asked] = await c.append(run, question('which one?'));
+    const task = await c.task(taskId);
+    expect(task).toMatchObject({ state: 'input-required', statusAt: asked?.at });
+    expect(JSON.parse(task.statusMessage ?? '')).toMatchObject({ parts: [{ text: 'which one?' }] });
+  });
+
+  it('`lost`: after `reap` gave the run a new epoch, every call of the old holder writes nothing', async (c) => {
+    const [old, heir] = [await c.instance(), await c.instance()];
+    const { token } = await c.start(old, { session: c.name('main') });
+    await c.admit();
+    await c.expire(old);
+    const [reaped] = await c.tasks.reap(heir, c.later());
+    const [before, log] = [await c.task(token.taskId), await c.log(token.taskId)];
+    expect(refusal(await c.tasks.append(token, [chunk('late')], c.later()))).toBe('lost');
+    expect(refusal(await c.tasks.remember(token, { late: true }))).toBe('lost');
+    expect(refusal(await c.tasks.finish(token, [turnEnded('completed')], c.later(), true))).toBe('lost');
+    expect(refusal(await c.tasks.finish(token, [turnEnded('completed')], c.later(), false))).toBe('lost');
+    expect(refusal(await c.tasks.release(token, c.later()))).toBe('lost');
+    expect(refusal(await c.tasks.release(token, c.later(), c.later()))).toBe('lost');
+    expect(await c.task(token.taskId)).toEqual(before);
+    expect(await c.log(token.taskId)).toEqual(log);
+    // The lane is still held, and by the new holder alone.
+    expect(await c.claim(heir)).toEqual([]);
+    if (!reaped) throw new Error('The run was not reaped.');
+    expect(reaped.run.ref).toBe(undefined);
+    await c.complete(reaped.run);
+  });
+
+  it('finish ends the turn: it appends, folds the snapshot and answers the task', async (c) => {
+    const run = await c.start(await c.instance());
+    await c.append(run, chunk('one '));
+    const at = c.later();
+    const { task, events } = accepted(
+      await c.tasks.finish(run.token, [chunk('two'), turnEnded('completed', 'done')], at, true),
+    );
+    expect(kindsOf(events)).toEqual(['artifact-added', 'turn-ended']);
+    expect(task).toMatchObject({ state: 'completed', updatedAt: new Date(at).toISOString(), seq: 5 });
+    expect(JSON.parse(task.artifacts)).toMatchObject([{ parts: [{ text: 'one two' }] }]);
+    expect(task).toEqual(await c.task(run.token.taskId));
+  });
+
+  it('finish without release keeps the lane until the run is released', async (c) => {
+    const me = await c.instance();
+    const run = await c.start(me, { session: c.name('main') });
+    const { task: next } = await c.admit();
+    accepted(await c.tasks.finish(run.token, [turnEnded('completed')], c.later(), false));
+    expect((await c.task(run.token.taskId)).state).toBe('completed');
+    expect(await c.claim(me)).toEqual([]);
+    expect(await c.storage.lanes.list({ agent: c.agent, limit: 9 })).toMatchObject([
+      { running: run.token.taskId, waiting: 1 },
+    ]);
+    expect((await c.task(next.id)).queuePosition).toBe(1);
+    accepted(await c.tasks.release(run.token, c.later()));
+    expect((await c.claimOne(me)).token.taskId).toBe(next.id);
+  });
+
+  it('release with `retryAt` puts the turn back at the head of its lane; each claim counts the attempt', async (c) => {
+    const me = await c.instance();
+    const started = c.later();
+    const run = await c.start(me, { session: c.name('main'), at: started });
+    const { taskId } = run.token;
+    const { task: next } = await c.admit();
+    for (const attempt of [2, 3]) {
+      const held = attempt === 2 ? run : await c.claimOne(me);
+      const at = c.later();
+      accepted(await c.tasks.release(held.token, at, at));
+      expect((await c.task(next.id)).queuePosition).toBe(1);
+      if (attempt === 3) break;
+      expect(await c.storage.lanes.list({ agent: c.agent, limit: 9 })).toMatchObject([{ running: null, waiting: 2 }]);
+    }
+    const third = await c.claimOne(me);
+    expect(third).toMatchObject({ token: { taskId }, turn: 1, attempt: 3, startedAt: started, message: run.message });
+    const starts = (await c.log(taskId)).map(({ event }) => (event.kind === 'run-started' ? event.attempt : 0));
+    expect(starts.filter((attempt) => attempt > 0)).toEqual([1, 2, 3]);
+    await c.complete(third);
+    expect((await c.claimOne(me)).token.taskId).toBe(next.id);
+  });
+
+  it('a turn of an ended task is not retried: `terminal`, and the lane stays held', async (c) => {
+    const me = await c.instance();
+    const run = await c.start(me, { session: c.name('main') });
+    await c.admit();
+    await c.complete(run, false);
+    expect(refusal(await c.tasks.release(run.token, c.later(), c.later()))).toBe('terminal');
+    expect(await c.claim(me)).toEqual([]);
+  });
+
+  it('a released run is over: whatever its holder still sends writes nothing and frees nothing', async (c) => {
+    const me = await c.instance();
+    const ended = (state: 'completed' | 'input-required'): readonly NewEvent[] => [turnEnded(state)];
+    for (const state of ['completed', 'input-required'] as const) {
+      const session = c.name(state);
+      const { token } = await c.start(me, { session });
+      const { task: second } = await c.admit({ session });
+      const { task: third } = await c.admit({ session });
+      accepted(await c.tasks.finish(token, ended(state), c.later(), true));
+      const next = await c.claimOne(me);
+      expect(next.token.taskId).toBe(second.id);
+      const before = await c.task(token.taskId);
+
+      const late = [
+        await c.tasks.append(token, [progress('late')], c.later()),
+        await c.tasks.remember(token, { late: true }),
+        await c.tasks.finish(token, ended('completed'), c.later(), true),
+        await c.tasks.release(token, c.later(), c.later()),
+        await c.tasks.release(token, c.later()),
+      ];
+      expect(late.map(({ ok }) => ok)).toEqual([false, false, false, false, false]);
+      expect(await c.task(token.taskId)).toEqual(before);
+      // The second turn holds the lane as before, and the third waits for it.
+      expect(await c.claim(me)).toEqual([]);
+      expect(await c.storage.lanes.list({ agent: c.agent, limit: 9 })).toMatchObject([
+        { running: second.id, waiting: 1 },
+      ]);
+      expect((await c.task(third.id)).queuePosition).toBe(1);
+      await c.complete(next);
+      await c.complete(await c.claimOne(me));
+    }
+  });
+
+  it('a run that was given back for a retry is over: its holder writes nothing more', async (c) => {
+    const me = await c.instance();
+    const { token } = await c.start(me);
+    const at = c.later();
+    accepted(await c.tasks.release(token, at, at));
+    const before = await c.task(token.taskId);
+    expect(refusal(await c.tasks.append(token, [progress('late')], c.later()))).toBe('lost');
+    expect(refusal(await c.tasks.finish(token, [turnEnded('completed')], c.later(), true))).toBe('lost');
+    expect(refusal(await c.tasks.release(token, c.later()))).toBe('lost');
+    expect(await c.task(token.taskId)).toEqual(before);
+    expect((await c.claimOne(me)).attempt).toBe(2);
+  });
+
+  it('a run that is over never writes into a task that came after it', async (c) => {
+    const me = await c.instance();
+    const { token } = await c.start(me);
+    accepted(await c.tasks.finish(token, [turnEnded('completed')], c.later(), true));
+    accepted(await c.tasks.remove(c.scope, token.taskId));
+    const successor = await c.start(me, { owner: c.name('stranger') });
+    const before = await c.task(successor.token.taskId);
+    expect(refusal(await c.tasks.append(token, [chunk('late')], c.later()))).toBe('lost');
+    expect(refusal(await c.tasks.finish(token, [turnEnded('failed')], c.later(), true))).toBe('lost');
+    expect(refusal(await c.tasks.release(token, c.later()))).toBe('lost');
+    expect(await c.task(successor.token.taskId)).toEqual(before);
+    await c.complete(successor);
+  });
+};
