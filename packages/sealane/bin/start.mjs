@@ -1,18 +1,32 @@
-// A checkout runs its sources, so that what is edited is what runs; the published package has only the built files.
-import { existsSync } from 'node:fs';
+// Runs the built files, or in a checkout whose sources are younger than its build, the sources: what was edited last is
+// what runs. The published package has built files only.
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-// Without a cache, every start parses (and in a checkout strips) a few hundred files. The folder is the user's own:
-// what lies in it is executed. A folder that cannot be written costs only the time.
-if (!process.env.NODE_COMPILE_CACHE) {
-  enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sealane'));
-}
+const sources = fileURLToPath(new URL('../src', import.meta.url));
+const built = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 
-if (existsSync(new URL('../src/cli/main.ts', import.meta.url))) {
+const isBuildCurrent = () => {
+  if (!existsSync(built)) return false;
+  if (!existsSync(sources)) return true;
+  const builtAt = statSync(built).mtimeMs;
+  // Folders count as well: they change when a file is removed.
+  return readdirSync(sources, { recursive: true }).every((name) => /\.(test|fixture)\.ts$/.test(name) || statSync(join(sources, name)).mtimeMs <= builtAt);
+};
+
+// Parsing (and in a checkout, stripping) a few hundred files at each start costs time, and stripping costs memory that is
+// never given back: about 30 MB, and half as much again in each thread. With the cache both are paid once. The folder
+// is the user's own, because what lies in it is executed; threads learn of it by the variable. A folder that cannot be
+// written does no harm.
+process.env.NODE_COMPILE_CACHE ||= join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sealane');
+enableCompileCache(process.env.NODE_COMPILE_CACHE);
+
+if (isBuildCurrent()) {
+  await import('../dist/cli/main.js');
+} else {
   await import('./source-hooks.mjs');
   await import('../src/cli/main.ts');
-} else {
-  await import('../dist/cli/main.js');
 }

@@ -24,7 +24,7 @@ export const connectionError = (error: unknown, url: string): CliError => {
     default:
       return new CliError('unreachable', `The line to ${url} broke: ${code || (cause instanceof Error ? cause.message : String(cause))}.`, {
         cause: error,
-        isTransient: true,
+        isTransient: /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_.*)$/.test(code),
       });
   }
 };

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { findAdminKey, isLoopback, loadConfig, type Config, type Flags, type LoadedConfig } from '#config';
 
 import { createApiClient, type ApiClient } from './api-client.ts';
+import { usageError } from './cli-error.ts';
 import { createOutput, type Output } from './output.ts';
 
 /** The options that every command takes. */
@@ -32,7 +33,9 @@ export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv 
 
   const address = () => {
     const named = options.url ?? (env.SEALANE_URL || undefined);
-    return named === undefined ? { url: urlOf(load().config), isNamed: false } : { url: named, isNamed: true };
+    if (named === undefined) return { url: urlOf(load().config), isNamed: false };
+    if (!/^https?:\/\/./.test(named) || !URL.canParse(named)) throw usageError(`${named} is not an address like http://127.0.0.1:7420.`, 'correct --url or SEALANE_URL');
+    return { url: named.replace(/\/+$/, ''), isNamed: true };
   };
 
   /**

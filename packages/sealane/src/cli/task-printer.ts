@@ -19,20 +19,23 @@ export interface TaskPrinter {
   end(): Shown;
 }
 
+const KEPT = 64 * 1024;
+
 /** Writes an agent's answer to stdout as it comes, and what it says besides to stderr. */
 export const createTaskPrinter = (output: Output): TaskPrinter => {
   /** Text shown per artifact: a snapshot after a broken line must not repeat it. */
   const shownText = new Map<string, number>();
   let current: string | undefined;
   let isMidLine = false;
-  let hasAnswer = false;
+  /** What was written, to tell a last word that repeats it; a long answer is not kept whole. */
+  let answer = '';
   let shown: Shown = { taskId: undefined, contextId: undefined, state: undefined, statusText: '' };
 
   const write = (text: string) => {
     if (text === '') return;
     output.stream(text);
     isMidLine = !text.endsWith('\n');
-    hasAnswer = true;
+    answer = (answer + text).slice(-KEPT);
   };
   const finishLine = () => {
     if (isMidLine) output.stream('\n');
@@ -76,8 +79,8 @@ export const createTaskPrinter = (output: Output): TaskPrinter => {
     const statusText = status.message ? messageText(status.message) : '';
     shown = { ...shown, state, statusText };
     if (statusText === '') return;
-    if (state === 'completed' && !hasAnswer) write(statusText);
-    else if (state === 'working' || state === 'completed') {
+    if (state === 'completed' && answer === '') write(statusText);
+    else if (state === 'working' || (state === 'completed' && !answer.includes(statusText.trim().slice(0, KEPT)))) {
       finishLine();
       output.note(`… ${oneLine(statusText)}`);
     }

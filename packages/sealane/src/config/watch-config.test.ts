@@ -22,7 +22,7 @@ const watching = (file: string) => {
       calls += 1;
       resolve();
     },
-    { intervalMs: 20, quietMs: 60 },
+    { intervalMs: 20 },
   );
   const change = async (act: () => void): Promise<number> => {
     const called = new Promise<void>((done) => {

@@ -10,7 +10,7 @@ import type { AgentConnector } from '#agents';
 import { type AgentEntry, createAgentRegistry } from '#engine';
 import { createKeys, createRateLimiter, type Keys } from '#identity';
 import type { Storage } from '#store';
-import { openSqlite } from '#store/sqlite';
+import { openSqlite } from '#store/sqlite/index';
 
 import { createFakeService, type FakeService } from './fake-service.fixture.ts';
 import { createHttpApp } from './http-app.ts';

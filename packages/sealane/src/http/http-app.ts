@@ -16,9 +16,11 @@ import { createRouteAdder } from './method-routes.ts';
 import { createOriginGuard } from './origin-guard.ts';
 import { createRequestIds } from './request-ids.ts';
 import { createRpcHandler, noSuchAddress } from './rpc-routes.ts';
+import { trackUnusedConnections } from './unused-connections.ts';
 
 /** A request must have arrived by then; answers may take as long as they like. */
 const REQUEST_TIMEOUT_MS = 60_000;
+const CLOSE_GRACE_MS = 5000;
 
 /**
  * The HTTP front: JSON-RPC, event streams, cards, health and the operator's routes. Listen with `app.listen`, or mount
@@ -59,7 +61,13 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
       done(error as Error);
     }
   });
-  app.addHook('preClose', async () => live.closeAll());
+  const unused = trackUnusedConnections(app.server);
+  app.addHook('preClose', async () => {
+    live.closeAll();
+    unused.close();
+    // Whoever does not take its last answer in time must not keep the others from leaving.
+    setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS).unref();
+  });
 
   app.register(
     async (scope) => {

@@ -41,11 +41,14 @@ export const writeSse = async (
 
   let batch = '';
   let isFlushPlanned = false;
-  let isQuiet = true;
   let drained: Promise<void> | undefined;
 
+  const heartbeat = setTimeout(() => {
+    if (drained === undefined) write(': still here\n\n');
+    else heartbeat.refresh();
+  }, heartbeatMs);
   const write = (text: string): void => {
-    isQuiet = false;
+    heartbeat.refresh();
     if (response.writableEnded || response.destroyed || response.write(text)) return;
     drained = waitForDrain(response, stallMs).finally(() => {
       drained = undefined;
@@ -63,10 +66,6 @@ export const writeSse = async (
     if (!response.writableEnded && !response.destroyed) response.end(lastWords);
   };
 
-  const heartbeat = setInterval(() => {
-    if (isQuiet && drained === undefined && batch === '') write(': still here\n\n');
-    isQuiet = true;
-  }, heartbeatMs);
   // Whatever the source does, an aborted stream ends now.
   const onAbort = (): void => end(': closed; resume with Last-Event-ID\n\n');
   signal.addEventListener('abort', onAbort, { once: true });
@@ -86,7 +85,7 @@ export const writeSse = async (
   } catch (thrown) {
     end(signal.aborted ? '' : failure(thrown));
   } finally {
-    clearInterval(heartbeat);
+    clearTimeout(heartbeat);
     signal.removeEventListener('abort', onAbort);
   }
 };

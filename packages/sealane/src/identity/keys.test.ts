@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Storage } from '#store';
-import { openSqlite } from '#store/sqlite';
+import { openSqlite } from '#store/sqlite/index';
 
 import { createKeys, type KeysOptions } from './keys.ts';
 

@@ -1,4 +1,4 @@
-import { type Context, context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type * as Api from '@opentelemetry/api';
 
 import type { EngineObserver } from '#engine';
 
@@ -24,10 +24,13 @@ export const startTracing = async (env: NodeJS.ProcessEnv, version: string): Pro
   env['OTEL_LOGS_EXPORTER'] ??= 'none';
   const sdk = new NodeSDK({ instrumentations: [], autoDetectResources: false });
   sdk.start();
-  return { observer: spanObserver(version), shutdown: () => sdk.shutdown() };
+  return { observer: spanObserver(await import('@opentelemetry/api'), version), shutdown: () => sdk.shutdown() };
 };
 
-const spanObserver = (version: string): EngineObserver => {
+const spanObserver = (api: typeof Api, version: string): EngineObserver => {
+  const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
+  const contextOf = (traceparent: string | undefined): Api.Context =>
+    traceparent === undefined ? ROOT_CONTEXT : propagation.extract(context.active(), { traceparent });
   const tracer = trace.getTracer('sealane', version);
   return {
     runStarted: (run, connector) => {
@@ -64,6 +67,3 @@ const spanObserver = (version: string): EngineObserver => {
     },
   };
 };
-
-const contextOf = (traceparent: string | undefined): Context =>
-  traceparent === undefined ? ROOT_CONTEXT : propagation.extract(context.active(), { traceparent });

@@ -5,6 +5,8 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { onTestFinished } from 'vitest';
+
 /** A process in a test: it calls in by name, starts its children, and stays until it is told to leave or killed. */
 export interface Actor {
   readonly name: string;
@@ -42,8 +44,7 @@ line.on('error', () => undefined);
 setInterval(() => undefined, 1000);
 `;
 
-export interface Stage extends Disposable {
-  readonly directory: string;
+export interface Stage {
   /** The command of an agent that is this actor. */
   command(actor: Actor): [string, ...string[]];
   /** The pid of an actor that has called in, or will. */
@@ -52,7 +53,7 @@ export interface Stage extends Disposable {
   dismiss(name: string): void;
 }
 
-/** A directory with the actors' script and a socket that they call in on. Ends them all when disposed. */
+/** A directory with the actors' script and a socket that they call in on. They all end with the test, however it ends. */
 export const openStage = (): Stage => {
   const directory = mkdtempSync(join(tmpdir(), 'sealane-stage-'));
   const script = join(directory, 'actor.mjs');
@@ -75,17 +76,16 @@ export const openStage = (): Stage => {
       slot(name).resolve(Number(pid));
     });
   }).listen(path);
+  onTestFinished(() => {
+    for (const pid of seen) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    for (const line of lines.values()) line.destroy();
+    server.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
   return {
-    directory,
     command: (actor) => [process.execPath, script, JSON.stringify(actor), path],
     pidOf: (name) => slot(name).promise,
     dismiss: (name) => void lines.get(name)?.write('leave\n'),
-    [Symbol.dispose]: () => {
-      for (const pid of seen) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-      for (const line of lines.values()) line.destroy();
-      server.close();
-      rmSync(directory, { recursive: true, force: true });
-    },
   };
 };
 

@@ -63,6 +63,12 @@ describe('text output', () => {
     );
   });
 
+  test('is closed when the program ends long after its last word', async () => {
+    const { io, text } = await run({ command: node(`console.log('done'); setTimeout(() => 0, 150)`) });
+    expect(text).toBe('done\n');
+    expect(io.events.map((event) => event.kind === 'artifact' && event.lastChunk)).toEqual([false, true]);
+  });
+
   test('is one closed chunk when the program is quick', async () => {
     const { io } = await run({ command: ['echo', '{message}'] });
     expect(io.events).toEqual([

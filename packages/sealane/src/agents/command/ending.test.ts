@@ -57,7 +57,7 @@ const TREES: Readonly<Record<string, Actor>> = {
 
 describe('after an abort nothing is left of', () => {
   test.for(Object.entries(TREES))('%s', async ([, actor]) => {
-    using stage = openStage();
+    const stage = openStage();
     const agent = agentOf({ command: stage.command(actor) });
     const io = recordedIo();
     const run = agent.run(turnOf('work'), io);
@@ -73,7 +73,7 @@ describe('after an abort nothing is left of', () => {
 describe('when the program has ended by itself, nothing is left of', () => {
   const trees = Object.entries(TREES).filter(([, actor]) => actor.name === 'main');
   test.for(trees)('%s', async ([, actor]) => {
-    using stage = openStage();
+    const stage = openStage();
     const agent = agentOf({ command: stage.command(actor) });
     const run = agent.run(turnOf('work'), recordedIo());
     const [last] = await Promise.all([stage.pidOf('last'), stage.pidOf('main')]);

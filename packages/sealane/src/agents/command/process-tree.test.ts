@@ -22,7 +22,7 @@ const start = async (stage: Stage, actor: Actor, reader: ProcessReader, token = 
 };
 
 test('a process that was seen in the tree belongs to it when all its ties are cut', async () => {
-  using stage = openStage();
+  const stage = openStage();
   const reader = systemReader();
   const actor = { name: 'main', children: [{ name: 'cut', detached: true, bare: true, silent: true }] };
   const { mark, pid, exited } = await start(stage, actor, reader);
@@ -38,7 +38,7 @@ test('a process that was seen in the tree belongs to it when all its ties are cu
 });
 
 test('the token of an outer run finds the processes of the runs inside it', async () => {
-  using stage = openStage();
+  const stage = openStage();
   const reader = systemReader();
   const { mark } = await start(stage, { name: 'inner' }, reader, `${TOKEN},d4e5f6`);
   const inner = await stage.pidOf('inner');
@@ -49,7 +49,7 @@ test('the token of an outer run finds the processes of the runs inside it', asyn
 });
 
 test('a process that is older than the run is left alone, whatever it carries', async () => {
-  using stage = openStage();
+  const stage = openStage();
   const reader = systemReader();
   const { mark, pid } = await start(stage, { name: 'old' }, reader);
   await stage.pidOf('old');
@@ -59,7 +59,7 @@ test('a process that is older than the run is left alone, whatever it carries', 
 });
 
 test('a signal is not sent to a pid that has a new owner', async () => {
-  using stage = openStage();
+  const stage = openStage();
   const reader = systemReader();
   const { mark, pid } = await start(stage, { name: 'newcomer' }, reader);
   await stage.pidOf('newcomer');
@@ -79,7 +79,7 @@ test('a tree is not called dead while processes cannot be read', async () => {
 test.runIf(['/bin/ps', '/usr/bin/ps'].some((path) => existsSync(path)))(
   'a tree is found with ps where there is no /proc',
   async () => {
-    using stage = openStage();
+    const stage = openStage();
     const reader = createPsReader();
     const actor = { name: 'main', children: [{ name: 'away', detached: true, silent: true }] };
     const { mark, pid } = await start(stage, actor, reader);

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 import type { RunRef } from '../agent-connector.ts';
 import type { Actor, Stage } from './actors.fixture.ts';
@@ -33,13 +33,13 @@ const openHost = (options: CommandInput) => {
     const at = text.indexOf(' ');
     line(text.slice(0, at)).resolve(JSON.parse(text.slice(at)));
   });
+  onTestFinished(() => {
+    if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  });
   return {
     pid,
     exited: once(child, 'exit'),
     said: (word: 'ref' | 'end') => line(word).promise,
-    [Symbol.dispose]: () => {
-      if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-    },
   };
 };
 
@@ -74,8 +74,8 @@ const familyOf = (stage: Stage): Promise<readonly number[]> =>
 
 describe('no process of a run outlives', () => {
   test('a Sealane that is killed with its process group', { timeout: 15_000 }, async () => {
-    using stage = openStage();
-    using host = openHost({ command: stage.command(FAMILY) });
+    const stage = openStage();
+    const host = openHost({ command: stage.command(FAMILY) });
     const family = await familyOf(stage);
     const supervisor = await supervisorOf(host.pid, family[0] ?? 0);
     expect(family.every(isAlive)).toBe(true);
@@ -85,8 +85,8 @@ describe('no process of a run outlives', () => {
   });
 
   test('a Sealane that stands still for longer than the beat limit', { timeout: 15_000 }, async () => {
-    using stage = openStage();
-    using host = openHost({ command: stage.command(FAMILY), beatLimitMs: 500 });
+    const stage = openStage();
+    const host = openHost({ command: stage.command(FAMILY), beatLimitMs: 500 });
     const family = await familyOf(stage);
     process.kill(host.pid, 'SIGSTOP');
     await expect(survivors(family, 3000)).resolves.toEqual([]);
@@ -95,8 +95,8 @@ describe('no process of a run outlives', () => {
   });
 
   test('a Sealane whose first supervisor died before', { timeout: 15_000 }, async () => {
-    using stage = openStage();
-    using host = openHost({ command: stage.command(FAMILY) });
+    const stage = openStage();
+    const host = openHost({ command: stage.command(FAMILY) });
     const family = await familyOf(stage);
     const [main = 0] = family;
     const first = await supervisorOf(host.pid, main);
@@ -113,8 +113,8 @@ describe('no process of a run outlives', () => {
 });
 
 test('a run goes on when Sealane and its supervisor stood still together', { timeout: 15_000 }, async () => {
-  using stage = openStage();
-  using host = openHost({ command: stage.command({ name: 'main' }), beatLimitMs: 600 });
+  const stage = openStage();
+  const host = openHost({ command: stage.command({ name: 'main' }), beatLimitMs: 600 });
   const main = await stage.pidOf('main');
   const supervisor = await supervisorOf(host.pid, main);
   for (const pid of [host.pid, supervisor]) process.kill(pid, 'SIGSTOP');
@@ -127,8 +127,8 @@ test('a run goes on when Sealane and its supervisor stood still together', { tim
 });
 
 test('the supervisor neither keeps Sealane alive nor outlives it', { timeout: 15_000 }, async () => {
-  using stage = openStage();
-  using host = openHost({ command: stage.command({ name: 'main' }) });
+  const stage = openStage();
+  const host = openHost({ command: stage.command({ name: 'main' }) });
   const main = await stage.pidOf('main');
   const supervisor = await supervisorOf(host.pid, main);
   stage.dismiss('main');
@@ -138,8 +138,8 @@ test('the supervisor neither keeps Sealane alive nor outlives it', { timeout: 15
 });
 
 test('stop ends a run of another Sealane process, and says what it knows', { timeout: 15_000 }, async () => {
-  using stage = openStage();
-  using host = openHost({ command: stage.command(FAMILY) });
+  const stage = openStage();
+  const host = openHost({ command: stage.command(FAMILY) });
   const family = await familyOf(stage);
   const ref = (await host.said('ref')) as RunRef;
   expect(ref).toMatchObject({ token: expect.any(String) as string, host: hostname(), pid: null, startTime: null });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { frames, setUpCli, startScriptedService, type Exchange } from '../cli-harness.test-support.ts';
+import { frames, setUpCli, startScriptedService, type Exchange } from '../cli-harness.fixture.ts';
 
 /** A service whose stream of a send tells these frames, numbered from 1, and ends. */
 const telling = (...told: readonly unknown[]) =>
@@ -147,11 +147,11 @@ describe('sealane send', () => {
     writeFileSync(join(cli.home, 'notes.md'), '# Notes');
     writeFileSync(join(cli.home, 'blob.weird'), 'xyz');
     expect(await cli.run(['send', '-', '--file', 'notes.md', '--file', 'blob.weird'], { stdin: 'line 1\nline 2\n' })).toMatchObject({ code: 0 });
-    expect((service.seen[0]?.body.params?.message as { parts: unknown }).parts).toEqual([
+    expect(service.seen[0]?.body.params?.message).toMatchObject({ parts: [
       { text: 'line 1\nline 2\n' },
       { raw: Buffer.from('# Notes').toString('base64'), filename: 'notes.md', mediaType: 'text/markdown' },
       { raw: Buffer.from('xyz').toString('base64'), filename: 'blob.weird', mediaType: 'application/octet-stream' },
-    ]);
+    ] });
     expect(await cli.run(['send', '--file', 'absent'])).toMatchObject({ code: 2, stderr: expect.stringContaining('absent cannot be read (ENOENT)') });
   });
 

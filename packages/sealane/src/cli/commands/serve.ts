@@ -6,23 +6,13 @@ import { adminKeyFile, configSchema, ensureAdminKey, OVERRIDES, storeTarget, wat
 import { SealaneError } from '#domain';
 import type { Logger } from 'pino';
 
+import type { Service } from '../../compose.ts';
 import { CliError } from '../cli-error.ts';
 import { urlOf, type CliContext } from '../cli-context.ts';
 import { typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findPortHolder } from '../port-holder.ts';
 import type { RunCommand } from '../run-command.ts';
-
-/** What `compose.ts` offers to this command. */
-interface Compose {
-  readonly startService: (config: Config, options: { readonly log: Logger }) => Promise<Service>;
-}
-interface Service {
-  readonly url: string;
-  close(): Promise<void>;
-  /** Takes in agents and keys of a changed file, without dropping runs. */
-  reload?(config: Config): Promise<void>;
-}
 
 export const addServeCommand = (program: Command, run: RunCommand): void => {
   const serve = program.command('serve').description('run the service until Ctrl-C');
@@ -77,8 +67,8 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
 };
 
 const start = async (config: Config, log: Logger): Promise<Service> => {
-  const path: string = '../../compose.ts';
-  const { startService } = (await import(path)) as Compose;
+  // Everything but this command works without the engine, and starts faster for it.
+  const { startService } = await import('../../compose.ts');
   try {
     return await startService(config, { log });
   } catch (error) {
@@ -122,7 +112,7 @@ const stopSignal = (onFirst: () => void): Promise<void> =>
 const reload = async (context: CliContext, flags: Flags, service: Service, adminKey: string, log: Logger): Promise<void> => {
   try {
     const { config } = context.load(flags);
-    await service.reload?.({ ...config, adminKey });
+    await service.reload({ ...config, adminKey });
     log.info('took in the changed configuration: agents and keys; other settings need a restart');
   } catch (error) {
     log.error({ err: error }, 'the changed configuration is not used');

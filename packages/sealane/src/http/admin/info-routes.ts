@@ -42,7 +42,7 @@ export const addInfoRoutes = ({ add, send, deps, options }: AdminScope): void =>
   add('/health', {
     GET: async (request, reply) => {
       const [store, agents] = await Promise.all([storage.upkeep.check(), Promise.all(registry.list().map(healthOf))]);
-      send(request, reply, 200, JSON.stringify({ store, agents }));
+      send(request, reply, 200, JSON.stringify({ store: store ?? 'ok', agents }));
     },
   });
 

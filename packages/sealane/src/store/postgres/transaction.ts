@@ -25,8 +25,9 @@ export const transact = async <T>(pool: Pool, mode: Mode, work: (run: RunSteps) 
     void pipeline.send(BEGIN[mode]);
     const value = await work((steps, wakes) => drive(steps, wakes, pipeline));
     const committed = pipeline.end('COMMIT');
-    // A reader has its snapshot already; whoever gets the connection next stands in line behind this COMMIT.
+    // A reader has what it wanted; whoever gets the connection next stands in line behind this COMMIT.
     if (mode === 'write') await committed;
+    else committed.catch(() => {});
     client.release();
     return value;
   } catch (error) {

@@ -18,13 +18,11 @@ export interface SqliteStoreOptions {
 /** How many calls go into one transaction at most, so that no caller waits for an endless batch. */
 const BATCH = 512;
 
-/** One file, one process: WAL, synced at every commit, a thread that writes and a thread that reads. */
+/** One file, one process: WAL, synced at every commit, all in one thread beside the event loop. */
 export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOptions): Promise<Storage> => {
   const inMemory = file === ':memory:';
   if (!inMemory) makeFolder(file);
-  const writer = await startThread({ role: 'writer', file, synchronous });
-  // A database in memory is private to its connection.
-  const reader = inMemory ? writer : await startThread({ role: 'reader', file, synchronous });
+  const thread = await startThread({ role: 'writer', file, synchronous });
 
   const wakeListeners = new Set<(ids: readonly TaskId[]) => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
@@ -42,7 +40,7 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
       const batch = queue.length > BATCH ? queue.splice(0, BATCH) : queue;
       if (batch === queue) queue = [];
       try {
-        const { outcomes, wakes, commitMs } = await writer.call(batch.map(({ call }) => call));
+        const { outcomes, wakes, commitMs } = await thread.call(batch.map(({ call }) => call));
         for (const listener of commitListeners) listener(commitMs);
         for (const [index, { resolve, reject }] of batch.entries()) {
           try {
@@ -73,25 +71,30 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,
     exclusive: true,
     write: (name, ...args) => write([name, args]) as never,
-    read: async (name, ...args) => settle((await reader.call([[name, args]])).outcomes[0]) as never,
+    read: async (name, ...args) => settle((await thread.call([[name, args]])).outcomes[0]) as never,
     check: async () => {
       try {
-        settle((await writer.call([['check', []]])).outcomes[0]);
+        settle((await thread.call([['check', []]])).outcomes[0]);
         return undefined;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }
     },
     ...(!inMemory && {
+      // Copying takes as long as the file is big, so it gets a connection and a thread of its own.
       backup: async (target: string) => {
-        settle((await reader.call([['backup', [target]]])).outcomes[0]);
+        const reader = await startThread({ role: 'reader', file, synchronous });
+        try {
+          settle((await reader.call([['backup', [target]]])).outcomes[0]);
+        } finally {
+          await reader.stop();
+        }
       },
     }),
     onWake: (listener) => subscribe(wakeListeners, listener),
     onCommit: (listener) => subscribe(commitListeners, listener),
     close: async () => {
-      if (reader !== writer) await reader.stop();
-      await writer.stop();
+      await thread.stop();
     },
   };
   return createStepStorage(driver);

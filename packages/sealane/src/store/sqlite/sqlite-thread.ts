@@ -18,7 +18,8 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     ...(isSource && { execArgv: ['--conditions=sealane:source', '--disable-warning=ExperimentalWarning'] }),
     workerData: options,
     name: `sealane-sqlite-${options.role}`,
-    resourceLimits: { maxYoungGenerationSizeMb: 8 },
+    // What it allocates dies young and small; a larger nursery would only be resident.
+    resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
   const waiting = new Map<number, { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }>();
   let lastId = 0;

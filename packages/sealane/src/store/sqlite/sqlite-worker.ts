@@ -9,9 +9,9 @@ import { createStepRunner, openForReading, openForWriting, sqliteError, type Sql
 import { type FileLock, lockFile } from './sqlite-lock.ts';
 
 /**
- * The thread that owns a connection. The writer executes batches of steps, each batch in one transaction, so that
- * many callers share one sync of the disk; the reader executes one step at a time in a snapshot of its own. The
- * service's event loop never waits for a disk. Requests and replies cross as JSON text, which costs a quarter of a
+ * The thread that owns a connection. It executes batches of steps, each batch in one transaction, so that many callers
+ * share one sync of the disk; the service's event loop never waits for a disk. Reads come in between, one transaction
+ * each. A `reader` is a second thread that copies the database. Requests and replies cross as JSON text, which costs a quarter of a
  * structured clone.
  */
 export interface WorkerRequest {
@@ -61,7 +61,8 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
   const run = createStepRunner(database);
 
   const transaction = (calls: WorkerRequest['calls'], wakes: Set<string>): Outcome[] => {
-    database.exec(options.role === 'writer' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+    const isRead = calls.every(([name]) => name in READS);
+    database.exec(isRead ? 'BEGIN' : 'BEGIN IMMEDIATE');
     try {
       const outcomes = calls.map(([name, args]): Outcome => ({ ok: true, value: run(stepsOf(name, args), wakes) }));
       database.exec('COMMIT');

@@ -56,14 +56,15 @@ export const explore = (scenario: Scenario, maxStates = 1_000_000): Exploration 
     for (const move of movesOf(world)) {
       moves += 1;
       const { next } = move;
+      const key = keyOf(next);
+      const seenAs = known.get(key);
       const broken =
         move.failure ??
         (next.rows === world.rows ? undefined : changes(world.rows)(next.rows).broken) ??
-        brokenByRuns(scenario, next);
+        (seenAs === undefined ? brokenByRuns(scenario, next) : undefined);
       if (broken !== undefined)
         return { states: worlds.length, moves, counterexample: tell(scenario, broken, [...wayTo(at), move], next) };
-      const key = keyOf(next);
-      const to = known.get(key) ?? arrive(next, key, { from: at, move });
+      const to = seenAs ?? arrive(next, key, { from: at, move });
       if (move.isSure && to !== at) surelyBefore[to]!.push(at);
     }
   }

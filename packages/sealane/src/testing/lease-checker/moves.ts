@@ -28,6 +28,7 @@ type Steps = (rows: Rows) => Map<string, readonly SessionStep[]>;
  */
 export const createMoves = (scenario: Scenario): ((world: World) => readonly Move[]) => {
   const stepsIn = memoise<Session, Steps>(() => memoise(() => new Map()));
+  const locksOf = memoise(({ open }: Session) => ({ text: ` ${open?.tx.locks.join() ?? ''}` }));
   const endsOfLeases = memoise(endsOfLeasesIn);
 
   const sessionSteps = (world: World, index: number): readonly SessionStep[] => {
@@ -35,13 +36,20 @@ export const createMoves = (scenario: Scenario): ((world: World) => readonly Mov
     const plan = scenario.sessions[index]!;
     const mind = world.minds[plan.instance]!;
     const faults = possibleFaults(scenario, world, plan.instance);
-    const taken = world.sessions.flatMap((other, at) => (at === index ? [] : (other.open?.tx.locks ?? [])));
-    const canLoseAnswer = ({ name }: Call) => faults.some((fault) => fault === `unanswered ${name}`);
-
+    let key = `${index} ${mind} ${faults.length}`;
+    for (const [at, other] of world.sessions.entries()) if (at !== index) key += locksOf(other).text;
     const known = stepsIn(session)(world.rows);
-    const key = `${index} ${mind} ${faults.length} ${taken.join()}`;
     const steps =
-      known.get(key) ?? stepsOf({ ...plan, scenario, session, mind, rows: world.rows, taken, canLoseAnswer });
+      known.get(key) ??
+      stepsOf({
+        ...plan,
+        scenario,
+        session,
+        mind,
+        rows: world.rows,
+        taken: world.sessions.flatMap((other, at) => (at === index ? [] : (other.open?.tx.locks ?? []))),
+        canLoseAnswer: ({ name }: Call) => faults.some((fault) => fault === `unanswered ${name}`),
+      });
     known.set(key, steps);
     return steps;
   };

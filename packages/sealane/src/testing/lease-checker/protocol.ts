@@ -10,8 +10,8 @@
  * run the real thing), anything about larger scenarios, admission, follow-ups, deadlines or the outbox, nor that the
  * runner keeps its side: that it aborts a run before its lease ends and really kills what it aborts.
  *
- * Locks are always taken in the same order: the lane's row first, then the head's. The flags of `variants.ts` are all
- * off in Sealane's own protocol.
+ * Locks are always taken in the same order: the lane's row first, then its head's. `variants.ts` tells what the
+ * flags mean and which Sealane has set.
  */
 import { commit, deleteFrom, insert, rollback, select, selectForUpdate, update } from './statement.ts';
 import type { See, Transaction } from './statement.ts';
@@ -21,7 +21,7 @@ import type { Protocol } from './variants.ts';
 
 const hasLease = (see: See, me: string): boolean => see(instances).some(({ id, ranOut }) => id === me && !ranOut);
 
-const idsOf = (rows: readonly Instance[]): readonly string[] => rows.map(({ id }) => id);
+const hasRunOut = ({ ranOut }: Instance): boolean => ranOut;
 
 const headTurn = (see: See, lane: string): Turn | undefined =>
   see(turns)
@@ -140,73 +140,71 @@ export function* release(run: Run, protocol: Protocol): Transaction<null> {
  * this in the order where the renewal writes, the lease runs out, and the renewal commits.
  */
 export function* renew(me: string, protocol: Protocol): Transaction<null> {
-  const [instance] = yield* update(
+  const [renewed] = yield* update(
     `UPDATE instances SET lease_until = … WHERE id = ${me}${protocol.reviveLease ? '' : ' AND lease_until > now()'}`,
     instances,
     ({ id, ranOut }) => id === me && (protocol.reviveLease || !ranOut),
     () => ({ ranOut: false }),
   );
-  return instance ? commit(null) : rollback;
+  if (renewed) return commit(null);
+  if (!protocol.upsertLease) return rollback;
+  const [inserted] = yield* insert(
+    `INSERT INTO instances VALUES (${me}, …) ON CONFLICT DO NOTHING`,
+    instances,
+    { id: me, ranOut: false },
+    (see) => see(instances).every(({ id }) => id !== me),
+  );
+  return inserted ? commit(null) : rollback;
 }
 
 /**
- * Takes over the turns of instances whose lease has run out, under a new epoch. The lanes are asked for by the ids of
- * the gone: asked for the other way round, as held by nobody alive, a lane that a newcomer has claimed since the
- * snapshot would be taken too.
+ * Takes over the turns of instances whose lease has run out, under a new epoch. To delete an instance is to wait for
+ * its renewal under way, or to make that renewal miss. Who is an orphan is asked again under the lane's lock, in a new
+ * snapshot: in the old one, a newcomer that has claimed the lane meanwhile would look like nobody.
  */
 export function* reap(me: string, protocol: Protocol): Transaction<readonly Run[]> {
-  const ended = yield* endLeases(protocol);
-  const orphaned = yield* selectForUpdate(
-    `SELECT key FROM lanes WHERE holder IN (${ended?.join() ?? 'SELECT id FROM instances WHERE lease_until < now()'}) ORDER BY key FOR UPDATE`,
-    lanes,
-    {
-      subselect: (see) => ended ?? idsOf(see(instances).filter(({ ranOut }) => ranOut)),
-      where: ({ holder }, gone) => holder !== null && gone.includes(holder),
-      returning: ({ key }) => key,
-    },
+  const deleted = protocol.reapReadsLease
+    ? yield* select('SELECT id FROM instances WHERE lease_until < now()', (see) => see(instances).filter(hasRunOut))
+    : yield* deleteFrom('DELETE FROM instances WHERE lease_until < now() RETURNING id', instances, hasRunOut);
+  const gone = deleted.map(({ id }) => id);
+  const isAskedById = protocol.reapOnce || protocol.reapReadsLease;
+  const isOrphan = (see: See, { holder }: Turn): boolean =>
+    holder !== null && (isAskedById ? gone.includes(holder) : see(instances).every(({ id }) => id !== holder));
+  const hasNoHolder = isAskedById
+    ? `holder IN (${gone.join()})`
+    : 'holder IS NOT NULL AND NOT EXISTS (SELECT FROM instances WHERE id = holder)';
+  const orphans = yield* select(`SELECT task, lane FROM turns WHERE ${hasNoHolder}`, (see) =>
+    see(turns).filter((turn) => isOrphan(see, turn)),
   );
-  if (orphaned.length === 0) return protocol.reapOnce ? commit([]) : rollback;
-  const taken = yield* update(
-    `UPDATE turns SET holder = ${me} WHERE lane IN (${orphaned.join()}) AND holder IS NOT NULL RETURNING *`,
-    turns,
-    ({ lane, holder }) => orphaned.includes(lane) && holder !== null,
-    () => ({ holder: me }),
-  );
-  const fenced = yield* update(
-    `UPDATE heads SET epoch = epoch + 1 WHERE task IN (${taken.map(({ task }) => task).join()}) RETURNING *`,
-    heads,
-    ({ task }) => taken.some((turn) => turn.task === task),
-    ({ epoch }) => ({ epoch: epoch + 1 }),
-  );
-  yield* update(
-    `UPDATE lanes SET holder = ${me} WHERE key IN (${orphaned.join()})`,
-    lanes,
-    ({ key }) => orphaned.includes(key),
-    () => ({ holder: me }),
-  );
-  return commit(
-    taken.flatMap(({ lane, task, attempt }) =>
-      fenced.filter((head) => head.task === task).map(({ epoch, seq }) => ({ lane, task, epoch, attempt, seq })),
-    ),
-  );
-}
-
-function* endLeases(protocol: Protocol) {
-  const hasRunOut = ({ ranOut }: Instance) => ranOut;
-  if (protocol.reapOnce)
-    return idsOf(
-      yield* deleteFrom('DELETE FROM instances WHERE lease_until < now() RETURNING id', instances, hasRunOut),
+  const taken: Run[] = [];
+  for (const { task, lane } of orphans) {
+    yield* lockLane(lane);
+    const turn = yield* select(`SELECT attempt FROM turns WHERE task = ${task} AND ${hasNoHolder}`, (see) =>
+      see(turns).find((turn) => turn.task === task && isOrphan(see, turn)),
     );
-  if (protocol.reapEndsLease)
-    return idsOf(
-      yield* update(
-        "UPDATE instances SET lease_until = '-infinity' WHERE lease_until < now() RETURNING id",
-        instances,
-        hasRunOut,
-        () => ({ ranOut: true }),
-      ),
+    if (!turn) continue;
+    const [head] = yield* update(
+      `UPDATE heads SET epoch = epoch + 1 WHERE task = ${task} RETURNING epoch, seq`,
+      heads,
+      (head) => head.task === task,
+      ({ epoch }) => ({ epoch: epoch + 1 }),
     );
-  return undefined;
+    if (!head) return rollback;
+    yield* update(
+      `UPDATE turns SET holder = ${me} WHERE task = ${task}`,
+      turns,
+      (turn) => turn.task === task,
+      () => ({ holder: me }),
+    );
+    yield* update(
+      `UPDATE lanes SET holder = ${me} WHERE key = ${lane}`,
+      lanes,
+      ({ key }) => key === lane,
+      () => ({ holder: me }),
+    );
+    taken.push({ lane, task, epoch: head.epoch, attempt: turn.attempt, seq: head.seq });
+  }
+  return taken.length > 0 || deleted.length > 0 ? commit(taken) : rollback;
 }
 
 /** A queued turn ends now; for a running one the intent goes into the log, where its runner reads it. */

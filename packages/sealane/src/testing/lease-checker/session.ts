@@ -2,7 +2,9 @@ import { append, claim, finish, reap, release, renew, requestCancel } from './pr
 import { opened, resume, step, withWrites } from './row-store.ts';
 import type { OpenTransaction } from './row-store.ts';
 import type { Mind, Role, Scenario } from './scenario.ts';
+import { seeIn } from './statement.ts';
 import type { Rows, Transaction } from './statement.ts';
+import { instances } from './tables.ts';
 import type { EndState, Run } from './tables.ts';
 
 export type Call =
@@ -74,7 +76,7 @@ export const stepsOf = (situation: Situation): readonly SessionStep[] => {
 };
 
 /** What a session may send when it has nothing under way. */
-const callsOf = ({ session, role, mind }: Situation): readonly Call[] => {
+const callsOf = ({ scenario, session, role, mind, rows }: Situation): readonly Call[] => {
   const { run, stage, orphans, cancels } = session;
   if (role === 'worker') {
     if (run === null) return [{ name: 'claim' }];
@@ -82,7 +84,8 @@ const callsOf = ({ session, role, mind }: Situation): readonly Call[] => {
   }
   if (role === 'reaper') {
     const [orphan] = orphans;
-    if (!orphan) return [{ name: 'reap' }];
+    // A reap that begins while nobody is gone finds nothing, or no more than one that begins later.
+    if (!orphan) return isAnybodyGone(scenario, rows) ? [{ name: 'reap' }] : [];
     const fail: Call = { name: 'finish', run: orphan, end: 'failed' };
     return orphan.attempt < maxAttempts ? [fail, { name: 'release', run: orphan }] : [fail];
   }
@@ -90,6 +93,11 @@ const callsOf = ({ session, role, mind }: Situation): readonly Call[] => {
   // pause begins is as good as one sent just after it.
   if (role === 'heartbeat') return mind === 'awake' ? [] : [{ name: 'renew' }];
   return cancels.slice(0, 1).map((task) => ({ name: 'requestCancel', task }));
+};
+
+const isAnybodyGone = ({ sessions }: Scenario, rows: Rows): boolean => {
+  const living = seeIn(rows)(instances).filter(({ ranOut }) => !ranOut);
+  return sessions.some(({ instance, role }) => role !== 'caller' && living.every(({ id }) => id !== instance));
 };
 
 const begin = ({ scenario, instance }: Situation, call: Call): Transaction<unknown> => {

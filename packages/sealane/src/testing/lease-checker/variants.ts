@@ -1,6 +1,6 @@
 /**
- * Other ways to write the transactions in `protocol.ts`: mistakes that the checker has to find, and precautions that
- * forgive a runner more.
+ * Ways to write the transactions in `protocol.ts`: mistakes that the checker has to find, and precautions that forgive
+ * a runner more.
  */
 export interface Protocol {
   /** A mistake: claim locks the lane and picks its head in one statement, so in one snapshot. */
@@ -11,13 +11,15 @@ export interface Protocol {
   readonly noFence: boolean;
   /** A mistake, unless the runner's own clock makes up for it: renew extends a lease that has run out. */
   readonly reviveLease: boolean;
-  /** A mistake: reap deletes the instance and takes what it holds just then; a claim under way becomes nobody's. */
+  /** The same mistake in disguise: renew makes the row anew that reap has deleted. */
+  readonly upsertLease: boolean;
+  /** A mistake: reap looks only at those whose instance it has just deleted; a claim under way becomes nobody's. */
   readonly reapOnce: boolean;
   /**
-   * A precaution: reap first writes the instance's row, so that it and a renewal under way wait for each other. Without
-   * it, the runner itself has to notice that its renewal was answered too late.
+   * Less care: reap reads who is gone and leaves the instances alone. The runner itself has to notice, then, that its
+   * renewal was answered too late.
    */
-  readonly reapEndsLease: boolean;
+  readonly reapReadsLease: boolean;
   /** A precaution: finish and release end their epoch, so that either may be sent twice and a late append is lost. */
   readonly finishEndsEpoch: boolean;
 }
@@ -28,7 +30,8 @@ export const sealane: Protocol = {
   unlockedFence: false,
   noFence: false,
   reviveLease: false,
+  upsertLease: false,
   reapOnce: false,
-  reapEndsLease: false,
-  finishEndsEpoch: false,
+  reapReadsLease: false,
+  finishEndsEpoch: true,
 };

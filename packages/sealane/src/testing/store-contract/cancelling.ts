@@ -97,7 +97,7 @@ export const describeCancelling = ({ it, expect }: Suite): void => {
     const run = await c.start(old);
     accepted(await cancel(c, run.token.taskId));
     await c.expire(old);
-    const [reaped] = await c.tasks.reap(heir, c.later());
+    const [reaped] = await c.reap(heir);
     expect(reaped?.run.cancelRequested).toBe(true);
     expect(await c.tasks.interventions(heir)).toEqual([run.token.taskId]);
     if (!reaped) throw new Error('The run was not reaped.');

@@ -22,7 +22,7 @@ import { accepted } from './contract-events.ts';
 export interface ContractStore {
   readonly storage: Storage;
   /** Lets the lease of an instance run out now. */
-  expire(instance: InstanceId): Promise<void>;
+  readonly expire: (instance: InstanceId) => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,12 +37,12 @@ export interface Corner {
   readonly agent: string;
   readonly scope: Exclude<Scope, 'all'>;
   /** A name that no other test uses. */
-  name(word: string): string;
+  readonly name: (word: string) => string;
   /** A moment later than all before it. */
   later(ms?: number): Instant;
   /** An instance with a lease. */
   instance(word?: string): Promise<InstanceId>;
-  expire(instance: InstanceId): Promise<void>;
+  readonly expire: (instance: InstanceId) => Promise<void>;
   message(text?: string): Message;
   admission(over?: Partial<Admission>): Admission;
   /** A new task, in the lane `main` unless told otherwise. */
@@ -58,6 +58,8 @@ export interface Corner {
   ): Promise<readonly ClaimedRun[]>;
   /** The one run that can be claimed. */
   claimOne(instance: InstanceId): Promise<Run>;
+  /** Orphans of this corner; other tests may have left some of theirs, which are taken over as well. */
+  reap(instance: InstanceId): Promise<readonly ClaimedRun[]>;
   complete(run: Run, release?: boolean): Promise<void>;
   append(run: Run, ...events: readonly NewEvent[]): Promise<readonly Event[]>;
   /** The task, which must be there. */
@@ -152,6 +154,7 @@ export const createCorner = ({ storage, expire }: ContractStore, prefix: string)
       if (!claimed[0] || claimed.length > 1) throw new Error(`Expected one run to claim, got ${claimed.length}.`);
       return claimed[0].run;
     },
+    reap: async (instance) => (await tasks.reap(instance, later())).filter(({ run }) => run.agent === agent),
     complete: async (run, release = true) => {
       accepted(await tasks.finish(run.token, [{ kind: 'turn-ended', state: 'completed' }], later(), release));
     },

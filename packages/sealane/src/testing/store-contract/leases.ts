@@ -1,12 +1,5 @@
-import type { ClaimedRun } from '#store';
-
-import type { Corner } from './contract-corner.ts';
 import { accepted, chunk, refusal, turnEnded } from './contract-events.ts';
 import type { Suite } from './suite.ts';
-
-/** The reaped runs of this test; others may have left some of theirs. */
-const reapOwn = async (c: Corner, instance: string): Promise<readonly ClaimedRun[]> =>
-  (await c.tasks.reap(instance, c.later())).filter(({ run }) => run.agent === c.agent);
 
 export const describeLeases = ({ it, expect }: Suite): void => {
   it('renew takes out a lease and prolongs it', async (c) => {
@@ -14,7 +7,7 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     expect(refusal(await c.tasks.renew(me, 3_600_000))).toBe('accepted');
     expect(refusal(await c.tasks.renew(me, 3_600_000))).toBe('accepted');
     await c.start(me);
-    expect(await reapOwn(c, await c.instance())).toEqual([]);
+    expect(await c.reap(await c.instance())).toEqual([]);
   });
 
   it('`lost`: an expired lease is never revived', async (c) => {
@@ -28,7 +21,7 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     const [old, heir] = [await c.instance(), await c.instance()];
     await c.start(old);
     await c.expire(old);
-    expect(await reapOwn(c, heir)).toHaveLength(1);
+    expect(await c.reap(heir)).toHaveLength(1);
     expect(refusal(await c.tasks.renew(old, 3_600_000))).toBe('lost');
   });
 
@@ -44,10 +37,10 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     await c.admit();
     await c.expire(expired);
     await c.tasks.leave(departed);
-    const reaped = await reapOwn(c, heir);
+    const reaped = await c.reap(heir);
     expect(reaped.map(({ run }) => run.token.taskId).toSorted()).toEqual(lost.toSorted());
     await c.complete(living);
-    expect(await reapOwn(c, heir)).toEqual([]);
+    expect(await c.reap(heir)).toEqual([]);
   });
 
   it('a reaped run has a new epoch and keeps its attempt, its start, its turn and what was remembered', async (c) => {
@@ -58,7 +51,7 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     await c.append(run, chunk('half an ans'));
     const log = await c.log(run.token.taskId);
     await c.expire(old);
-    const [reaped] = await reapOwn(c, heir);
+    const [reaped] = await c.reap(heir);
     expect(reaped?.events).toEqual([]);
     expect(reaped?.run).toEqual({
       ...run,
@@ -75,9 +68,9 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     const run = await c.start(old);
     accepted(await c.tasks.remember(run.token, { pid: 1 }));
     await c.tasks.leave(old);
-    await reapOwn(c, heir);
+    await c.reap(heir);
     await c.tasks.leave(heir);
-    const [reaped] = await reapOwn(c, third);
+    const [reaped] = await c.reap(third);
     expect(reaped?.run.ref).toEqual({ pid: 1 });
   });
 
@@ -89,7 +82,7 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     accepted(await c.tasks.force(forced.token.taskId, ['working'], turnEnded('failed'), c.later()));
     const open = await c.start(old);
     await c.expire(old);
-    const reaped = new Map((await reapOwn(c, heir)).map(({ run }) => [run.token.taskId, run]));
+    const reaped = new Map((await c.reap(heir)).map(({ run }) => [run.token.taskId, run]));
     const isEnded = [finished, forced, open].map(({ token }) => reaped.get(token.taskId)?.ended);
     expect(isEnded).toEqual([true, true, false]);
     for (const run of reaped.values()) accepted(await c.tasks.release(run.token, c.later()));
@@ -103,7 +96,7 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     await c.expire(expired);
     expect(await c.tasks.reap(expired, c.later())).toEqual([]);
     expect(await c.tasks.reap(c.name('nobody'), c.later())).toEqual([]);
-    expect(await reapOwn(c, await c.instance())).toHaveLength(1);
+    expect(await c.reap(await c.instance())).toHaveLength(1);
   });
 
   it('of instances that reap at the same moment, one gets each run', async (c) => {
@@ -112,7 +105,7 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     const runs = [];
     for (let n = 0; n < 9; n += 1) runs.push((await c.start(old)).token.taskId);
     await c.expire(old);
-    const reaped = (await Promise.all(heirs.map((heir) => reapOwn(c, heir)))).flat();
+    const reaped = (await Promise.all(heirs.map((heir) => c.reap(heir)))).flat();
     expect(reaped.map(({ run }) => run.token.taskId).toSorted()).toEqual(runs.toSorted());
     for (const { run } of reaped) await c.complete(run);
   });
@@ -123,9 +116,9 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     await c.tasks.leave(old);
     const reaped = new Set<string>();
     for (;;) {
-      const batch = await reapOwn(c, heir);
+      const batch = await c.tasks.reap(heir, c.later());
       if (batch.length === 0) break;
-      for (const { run } of batch) reaped.add(run.token.taskId);
+      for (const { run } of batch) if (run.agent === c.agent) reaped.add(run.token.taskId);
     }
     expect(reaped.size).toBe(150);
   });

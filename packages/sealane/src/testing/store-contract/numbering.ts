@@ -51,7 +51,7 @@ export const describeNumbering = ({ it, expect }: Suite): void => {
     const { run } = accepted(await c.follow(id, { slot: { instance: me } }));
     await c.tasks.leave(me);
     const heir = await c.instance();
-    const [reaped] = await c.tasks.reap(heir, c.later());
+    const [reaped] = await c.reap(heir);
     if (!run || !reaped) throw new Error('The follow-up did not start, or was not reaped.');
     expect(reaped.run.seq).toBe(run.seq);
     await c.append(reaped.run, chunk('more'));

@@ -3,6 +3,6 @@ import type { Corner } from './contract-corner.ts';
 
 /** What a section of the contract is written with: every test gets a corner of the store for itself. */
 export interface Suite {
-  it(promise: string, test: (corner: Corner) => Promise<void>): void;
+  readonly it: (promise: string, test: (corner: Corner) => Promise<void>) => void;
   readonly expect: Expect;
 }

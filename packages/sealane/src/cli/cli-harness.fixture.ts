@@ -17,9 +17,9 @@ export interface Exchange {
   /** The body, if it was JSON. */
   readonly body: { readonly method?: string; readonly params?: Record<string, unknown> } & Record<string, unknown>;
   readonly response: ServerResponse;
-  json(value: unknown, status?: number, headers?: Record<string, string>): void;
+  readonly json: (value: unknown, status?: number, headers?: Record<string, string>) => void;
   /** Answers a JSON-RPC call. */
-  result(value: unknown): void;
+  readonly result: (value: unknown) => void;
   /** Starts a stream of events; `id` is the number of the event. */
   stream(): { event(id: number, result: unknown): void; end(): void; breakOff(): void };
 }
@@ -107,7 +107,8 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
   const start: CliSetup['start'] = (args, { env = {}, stdin } = {}) => {
     const child = spawn(process.execPath, [BIN, ...args], {
       cwd: home,
-      env: { ...inherited, HOME: home, NO_COLOR: '1', ...(service && { SEALANE_URL: service.url, SEALANE_API_KEY: TEST_KEY }), ...env },
+      // One cache for all homes: a test is not about compiling.
+      env: { ...inherited, HOME: home, XDG_CACHE_HOME: join(tmpdir(), 'sealane-test-cache'), NO_COLOR: '1', ...(service && { SEALANE_URL: service.url, SEALANE_API_KEY: TEST_KEY }), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.end(stdin ?? '');

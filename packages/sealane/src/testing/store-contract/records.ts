@@ -1,0 +1,111 @@
+import type { KeyRecord } from '#store';
+
+import type { Corner } from './contract-corner.ts';
+import type { Suite } from './suite.ts';
+
+const keyRecord = (c: Corner, word: string, over: Partial<KeyRecord> = {}): KeyRecord => ({
+  id: c.name(`${word}-id`),
+  name: c.name(word),
+  owner: c.owner,
+  hash: c.name(`${word}-hash`),
+  admin: false,
+  agents: [c.agent, 'another "one"'],
+  permission: 'guarded',
+  ratePerMinute: 30,
+  createdAt: c.later(),
+  expiresAt: c.later(),
+  revokedAt: null,
+  ...over,
+});
+
+export const describeRecords = ({ it, expect }: Suite): void => {
+  it('a key is found by its hash, as it was added', async (c) => {
+    const { keys } = c.storage;
+    const limited = keyRecord(c, 'limited');
+    const free = keyRecord(c, 'free', { admin: true, agents: null, ratePerMinute: null, expiresAt: null });
+    for (const key of [limited, free]) {
+      expect(await keys.add(key)).toBe('added');
+      expect(await keys.findByHash(key.hash)).toEqual(key);
+    }
+    expect(await keys.findByHash(c.name('unknown'))).toBe(undefined);
+    expect((await keys.list()).filter(({ owner }) => owner === c.owner)).toEqual([limited, free]);
+  });
+
+  it('`name-taken`: a name is given once, and what it names stays as it is', async (c) => {
+    const { keys } = c.storage;
+    const first = keyRecord(c, 'same');
+    await keys.add(first);
+    const second = keyRecord(c, 'same', { id: c.name('second-id'), hash: c.name('second-hash') });
+    expect(await keys.add(second)).toBe('name-taken');
+    expect(await keys.findByHash(second.hash)).toBe(undefined);
+    expect(await keys.findByHash(first.hash)).toEqual(first);
+  });
+
+  it('a key is revoked once, by id or name, and stays known as revoked', async (c) => {
+    const { keys } = c.storage;
+    const [byName, byId] = [keyRecord(c, 'by-name'), keyRecord(c, 'by-id')];
+    for (const key of [byName, byId]) await keys.add(key);
+    const at = c.later();
+    expect(await keys.revoke(byName.name, at)).toBe(true);
+    expect(await keys.revoke(byId.id, at)).toBe(true);
+    for (const key of [byName, byId]) {
+      expect(await keys.findByHash(key.hash)).toMatchObject({ id: key.id, revokedAt: at });
+      expect(await keys.revoke(key.id, c.later())).toBe(false);
+      expect(await keys.revoke(key.name, c.later())).toBe(false);
+    }
+    expect(await keys.revoke(c.name('unknown'), c.later())).toBe(false);
+  });
+
+  it('a revoked key gives its name back', async (c) => {
+    const { keys } = c.storage;
+    const first = keyRecord(c, 'same');
+    await keys.add(first);
+    await keys.revoke(first.name, c.later());
+    const second = keyRecord(c, 'same', { id: c.name('second-id'), hash: c.name('second-hash') });
+    expect(await keys.add(second)).toBe('added');
+    expect(await keys.revoke(second.name, c.later())).toBe(true);
+    expect(await keys.findByHash(second.hash)).toMatchObject({ id: second.id });
+  });
+
+  it('the audit is listed newest first, by subject and by kind', async (c) => {
+    const { audit } = c.storage;
+    const record = async (kind: string, subject: string) => {
+      const event = { at: c.later(), kind: c.name(kind), actor: 'alice', subject: c.name(subject), facts: { 'a "b"': [1] } };
+      await audit.record(event);
+      return event;
+    };
+    const one = await record('made', 'x');
+    const two = await record('made', 'y');
+    const three = await record('deleted', 'x');
+    expect(await audit.list({ kind: c.name('made'), limit: 9 })).toEqual([two, one]);
+    expect(await audit.list({ subject: c.name('x'), limit: 9 })).toEqual([three, one]);
+    expect(await audit.list({ subject: c.name('x'), kind: c.name('made'), limit: 9 })).toEqual([one]);
+    expect(await audit.list({ subject: c.name('x'), limit: 1 })).toEqual([three]);
+    expect((await audit.list({ limit: 3 })).map(({ at }) => at)).toEqual([three.at, two.at, one.at]);
+  });
+
+  it('webhooks belong to a task: saved, replaced, listed and removed by their id', async (c) => {
+    const { pushConfigs } = c.storage;
+    const { task } = await c.admit();
+    const { task: other } = await c.admit();
+    const hook = (id: string, url: string) => ({ taskId: task.id, id, config: { url, token: 'a "b"' } });
+    expect(await pushConfigs.list(task.id)).toEqual([]);
+    expect(await pushConfigs.save(hook('b', 'https://b.example'))).toBe('saved');
+    expect(await pushConfigs.save(hook('a', 'https://a.example'))).toBe('saved');
+    expect(await pushConfigs.save(hook('b', 'https://c.example'))).toBe('saved');
+    expect(await pushConfigs.save({ ...hook('a', 'https://other.example'), taskId: other.id })).toBe('saved');
+    expect(await pushConfigs.list(task.id)).toEqual([hook('a', 'https://a.example'), hook('b', 'https://c.example')]);
+    expect(await pushConfigs.remove(task.id, 'a')).toBe(true);
+    expect(await pushConfigs.remove(task.id, 'a')).toBe(false);
+    expect(await pushConfigs.list(task.id)).toEqual([hook('b', 'https://c.example')]);
+    expect(await pushConfigs.list(other.id)).toHaveLength(1);
+  });
+
+  it('`no-task`: there is no webhook without its task', async (c) => {
+    const { pushConfigs } = c.storage;
+    const taskId = c.name('unknown');
+    expect(await pushConfigs.save({ taskId, id: 'a', config: {} })).toBe('no-task');
+    expect(await pushConfigs.list(taskId)).toEqual([]);
+    expect(await pushConfigs.remove(taskId, 'a')).toBe(false);
+  });
+};
