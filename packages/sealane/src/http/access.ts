@@ -25,7 +25,9 @@ export const requireKey =
     }
     const retryAfterMs = rateLimiter.take(holder.keyId, holder.ratePerMinute);
     if (retryAfterMs > 0) {
-      throw new SealaneError('rate-limited', `Too many calls with this key: wait ${retryAfterMs} ms.`, { retryAfterMs });
+      throw new SealaneError('rate-limited', `Too many calls with this key: wait ${retryAfterMs} ms.`, {
+        retryAfterMs,
+      });
     }
     request.holder = holder;
   };

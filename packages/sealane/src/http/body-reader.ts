@@ -14,10 +14,13 @@ const PATIENCE = 16;
  */
 export const addBodyReaders = (app: FastifyInstance, limitBytes: number): void => {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(['application/json', 'application/a2a+json'], async (_request: unknown, payload: IncomingMessage) => {
-    checkEncoding(payload);
-    return readText(payload, limitBytes);
-  });
+  app.addContentTypeParser(
+    ['application/json', 'application/a2a+json'],
+    async (_request: unknown, payload: IncomingMessage) => {
+      checkEncoding(payload);
+      return readText(payload, limitBytes);
+    },
+  );
   app.addContentTypeParser('*', async (_request: unknown, payload: IncomingMessage) => {
     throw notJson(payload.headers['content-type']);
   });
@@ -33,11 +36,15 @@ const checkEncoding = ({ headers }: IncomingMessage): void => {
   const type = headers['content-type'] ?? '';
   if (type !== 'application/json') {
     const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1]?.toLowerCase();
-    if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') throw notJson(type);
+    if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii')
+      throw notJson(type);
   }
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new SealaneError('content-type-not-supported', 'Compressed bodies are not taken: send it without Content-Encoding.');
+    throw new SealaneError(
+      'content-type-not-supported',
+      'Compressed bodies are not taken: send it without Content-Encoding.',
+    );
   }
 };
 
@@ -52,7 +59,11 @@ const readText = (payload: IncomingMessage, limitBytes: number): Promise<string>
     let length = 0;
     const refuse = (): void => {
       const facts = { limit: String(limitBytes) };
-      reject(new SealaneError('too-large', `The body is larger than ${limitBytes} bytes: send less, or several messages.`, { facts }));
+      reject(
+        new SealaneError('too-large', `The body is larger than ${limitBytes} bytes: send less, or several messages.`, {
+          facts,
+        }),
+      );
     };
     if (Number(payload.headers['content-length']) > limitBytes * PATIENCE) {
       refuse();

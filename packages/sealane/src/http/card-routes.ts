@@ -74,7 +74,8 @@ const hidden = (name: string): SealaneError =>
 
 const isFresh = (request: FastifyRequest, etag: string, changedAt: number): boolean => {
   const { 'if-none-match': known, 'if-modified-since': since } = request.raw.headers;
-  if (known !== undefined) return known.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+  if (known !== undefined)
+    return known.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
   // HTTP dates have whole seconds.
   return since !== undefined && Date.parse(since) >= Math.floor(changedAt / 1000) * 1000;
 };

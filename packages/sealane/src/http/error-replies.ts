@@ -15,7 +15,8 @@ export type ErrorEncoder = (error: SealaneError) => string;
 /** Everywhere but under `/admin`: the shape of JSON-RPC, since that is what callers parse. */
 export const asRpcError: ErrorEncoder = (error) => encodeRpcRefusal(error);
 
-export const asAdminError: ErrorEncoder = ({ code, message, facts }) => JSON.stringify({ error: { code, message, facts } });
+export const asAdminError: ErrorEncoder = ({ code, message, facts }) =>
+  JSON.stringify({ error: { code, message, facts } });
 
 /** What a caller may know of anything thrown; the rest is logged under the request's id. */
 export const explain = (thrown: unknown, requestId: string, log: Logger): SealaneError =>

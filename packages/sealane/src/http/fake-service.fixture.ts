@@ -62,7 +62,12 @@ export const createFakeService = (): FakeService => {
     return task;
   };
 
-  async function* items(task: StoredTask, after: number | undefined, text: string, signal: AbortSignal): AsyncGenerator<StreamItem> {
+  async function* items(
+    task: StoredTask,
+    after: number | undefined,
+    text: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamItem> {
     open += 1;
     let seq = after ?? 1;
     const event = (event: NewEvent): StreamItem => {
@@ -71,7 +76,8 @@ export const createFakeService = (): FakeService => {
       return { kind: 'event', seq, event: { seq, at: AT, event }, task, frames: new Map() };
     };
     try {
-      if (after === undefined) yield { kind: 'task', seq: 1, task: { ...task, state: 'submitted', artifacts: '[]', seq: 1 } };
+      if (after === undefined)
+        yield { kind: 'task', seq: 1, task: { ...task, state: 'submitted', artifacts: '[]', seq: 1 } };
       const [word, count] = text.split(' ');
       yield event({ kind: 'run-started', state: 'working', attempt: 1 });
       if (word === 'wait') await aborted(signal);
@@ -97,7 +103,10 @@ export const createFakeService = (): FakeService => {
       if (text === 'break') throw new TypeError('the secret reason');
       if (text === 'full') throw new SealaneError('lane-full', 'The lane is full.', { retryAfterMs: 1500 });
       if (text === 'direct') {
-        return { kind: 'message', message: { messageId: 'm2', role: 'ROLE_AGENT', parts: [{ text: 'hi' }], contextId: 'c' } };
+        return {
+          kind: 'message',
+          message: { messageId: 'm2', role: 'ROLE_AGENT', parts: [{ text: 'hi' }], contextId: 'c' },
+        };
       }
       if (text === 'hang') await aborted(signal);
       signal.throwIfAborted();

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -71,6 +72,16 @@ export interface CallAnswer {
 export const message = (text: string, more: object = {}): object => ({
   message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text }], ...more },
 });
+
+/** Writes bytes as they are and reads until the connection ends. */
+export const speak = async (url: string, text: string): Promise<string> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
+  socket.write(text);
+  await once(socket, 'close');
+  return answer;
+};
 
 /** The real app on a real socket over a real store, with a service that needs no engine. */
 export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<TestApp> => {

@@ -86,4 +86,7 @@ async function* framesOf({ items, frame }: Extract<RpcAnswer, { kind: 'stream' }
 const numberOf = (item: StreamItem): number | undefined => (item.kind === 'message' ? undefined : item.seq);
 
 export const noSuchAddress = (request: FastifyRequest): SealaneError =>
-  new SealaneError('not-found', `There is nothing at ${request.url.slice(0, 200)}: A2A calls go to POST /a2a or POST /agents/<name>.`);
+  new SealaneError(
+    'not-found',
+    `There is nothing at ${request.url.slice(0, 200)}: A2A calls go to POST /a2a or POST /agents/<name>.`,
+  );

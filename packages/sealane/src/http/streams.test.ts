@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(async () => test[Symbol.asyncDispose]());
 
 const HEADERS = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
-const bodyOf = (method: string, params: unknown): string => JSON.stringify({ jsonrpc: '2.0', id: 'r1', method, params });
+const bodyOf = (method: string, params: unknown): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 'r1', method, params });
 
 interface OpenInit {
   readonly url?: string;
@@ -39,7 +40,10 @@ const framesOf = (text: string): Frame[] =>
   text
     .split('\n\n')
     .filter((block) => block.includes('data: '))
-    .map((block) => ({ id: /^id: (.*)$/m.exec(block)?.[1], data: JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '') as unknown }));
+    .map((block) => ({
+      id: /^id: (.*)$/m.exec(block)?.[1],
+      data: JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '') as unknown,
+    }));
 
 const noStreams = (): Promise<void> =>
   expect.poll(() => [test.service.openStreams(), test.metrics.streams()], { timeout: 5000 }).toEqual([0, 0]);
@@ -53,7 +57,12 @@ describe('an event stream', () => {
     const frames = framesOf(await response.text());
     expect(frames.map(({ id }) => id)).toEqual(['1', '2', '3', '4']);
     expect(frames.every(({ data }) => data.jsonrpc === '2.0' && data.id === 'r1')).toBe(true);
-    expect(frames.map(({ data }) => Object.keys(data.result as object)[0])).toEqual(['task', 'statusUpdate', 'artifactUpdate', 'statusUpdate']);
+    expect(frames.map(({ data }) => Object.keys(data.result as object)[0])).toEqual([
+      'task',
+      'statusUpdate',
+      'artifactUpdate',
+      'statusUpdate',
+    ]);
     expect(test.metrics.streams()).toBe(0);
   });
 
@@ -141,7 +150,9 @@ describe('an event stream', () => {
     const socket = connect(Number(new URL(test.url).port), '127.0.0.1');
     const body = bodyOf('SendStreamingMessage', message('flood 1000000'));
     socket.pause();
-    socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${ADMIN_KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${ADMIN_KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
     await expect.poll(() => test.service.openStreams()).toBe(1);
     await noStreams();
     socket.on('error', () => undefined).destroy();
@@ -178,7 +189,12 @@ describe('a call whose caller leaves', () => {
   it('stops waiting, without a word in the log', async () => {
     const [calls, sent, errors] = [test.metrics.calls.length, test.service.sent.length, errorsLogged()];
     const leave = new AbortController();
-    const call = fetch(`${test.url}/a2a`, { method: 'POST', headers: HEADERS, body: bodyOf('SendMessage', message('hang')), signal: leave.signal });
+    const call = fetch(`${test.url}/a2a`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: bodyOf('SendMessage', message('hang')),
+      signal: leave.signal,
+    });
     await expect.poll(() => test.service.sent.length).toBe(sent + 1);
     leave.abort();
     await expect(call).rejects.toThrow();

@@ -3,8 +3,10 @@
  * caller is what a key says about its holder. It refuses keys that are unknown, revoked or expired, and knows nothing
  * of HTTP. Start with `keys.ts`; `rate-limiter.ts` stands alone.
  */
-export type { KeyOverride, KeyHolder, Keys, KeysOptions, NewKey } from './keys.ts';
-export { createKeys, OPERATOR_KEY_ID, OPERATOR_OWNER } from './keys.ts';
+export type { KeyHolder, KeyOverride, Keys, KeysOptions } from './keys.ts';
+export { createKeys, OPERATOR_KEY_ID } from './keys.ts';
+export type { NewKey } from './new-key.ts';
+export { OPERATOR_OWNER } from './new-key.ts';
 export { createKeySecret, hashKeySecret } from './key-secret.ts';
 export type { RateLimiter, RateLimiterOptions } from './rate-limiter.ts';
 export { createRateLimiter } from './rate-limiter.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Storage } from '#store';
@@ -118,7 +118,11 @@ describe('API keys', () => {
     const overrides = () => ({ agents: ['main'], ratePerMinute: 30, permission: 'guarded' as const });
     const keys = instance({ overrides });
     const { secret } = await keys.create({ name: 'hermes' }, 'admin');
-    expect(await keys.authenticate(bearer(secret))).toMatchObject({ agents: ['main'], ratePerMinute: 30, permission: 'guarded' });
+    expect(await keys.authenticate(bearer(secret))).toMatchObject({
+      agents: ['main'],
+      ratePerMinute: 30,
+      permission: 'guarded',
+    });
   });
 
   it('refuses a name twice, and names that mean something else', async () => {
@@ -135,8 +139,12 @@ describe('API keys', () => {
     const { record } = await keys.create({ name: 'traced' }, 'root');
     await keys.revoke(record.id, 'root');
     await keys.authenticate('Bearer sl_wrong');
-    await expect.poll(() => storage.audit.list({ kind: 'refused-key', limit: 1 })).toMatchObject([{ facts: { why: 'unknown' } }]);
-    const kinds = (await storage.audit.list({ subject: record.id, limit: 10 })).map(({ kind, actor }) => `${kind} ${actor}`);
+    await expect
+      .poll(() => storage.audit.list({ kind: 'refused-key', limit: 1 }))
+      .toMatchObject([{ facts: { why: 'unknown' } }]);
+    const kinds = (await storage.audit.list({ subject: record.id, limit: 10 })).map(
+      ({ kind, actor }) => `${kind} ${actor}`,
+    );
     expect(kinds).toEqual(['key-revoked root', 'key-created root']);
   });
 
@@ -162,9 +170,15 @@ describe('API keys', () => {
   it('answers undefined to any header that is not a key, and never throws', async () => {
     const keys = instance({ adminKey: 'k' });
     await fc.assert(
-      fc.asyncProperty(fc.oneof(fc.string(), fc.string().map((text) => `Bearer ${text}x`)), async (header) => {
-        expect(await keys.authenticate(header)).toBeUndefined();
-      }),
+      fc.asyncProperty(
+        fc.oneof(
+          fc.string(),
+          fc.string().map((text) => `Bearer ${text}x`),
+        ),
+        async (header) => {
+          expect(await keys.authenticate(header)).toBeUndefined();
+        },
+      ),
       { numRuns: 50 },
     );
     expect(await keys.authenticate(undefined)).toBeUndefined();

@@ -40,7 +40,8 @@ export const decodeSendFacts = (headers: CallHeaders): SendFacts => {
 /** They guard against agents that wait for themselves, so a list that cannot be taken whole is refused, not cut. */
 const decodeAncestors = (text: string): readonly string[] => {
   const ids = text.split(',').map((id) => id.trim());
-  if (ids.length > MAX_ANCESTORS) refuse('Sealane-Ancestors', `names more than ${MAX_ANCESTORS} runs: agents call each other too deeply.`);
+  if (ids.length > MAX_ANCESTORS)
+    refuse('Sealane-Ancestors', `names more than ${MAX_ANCESTORS} runs: agents call each other too deeply.`);
   for (const id of ids) {
     if (!/^[\x21-\x7e]{1,128}$/.test(id)) refuse('Sealane-Ancestors', 'must be run ids, separated by commas.');
   }

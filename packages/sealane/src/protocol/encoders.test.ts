@@ -1,5 +1,5 @@
 import { AgentCard, StreamResponse, Task } from '@a2a-js/sdk';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { AgentConnector } from '#agents';
@@ -13,13 +13,29 @@ import { encodePage, encodeTask } from './task-encoder.ts';
 
 const AT = '2026-01-02T03:04:05.006Z';
 const text = fc.string({ unit: 'grapheme', minLength: 1 });
-const metadata = fc.dictionary(text.filter((key) => key !== '__proto__'), fc.oneof(text, fc.integer(), fc.boolean()), { minKeys: 1 }).map((entries) => ({ ...entries }));
+const metadata = fc
+  .dictionary(
+    text.filter((key) => key !== '__proto__'),
+    fc.oneof(text, fc.integer(), fc.boolean()),
+    { minKeys: 1 },
+  )
+  .map((entries) => ({ ...entries }));
 const parts = fc.array(fc.oneof(fc.record({ text }), fc.record({ data: metadata })), { minLength: 1, maxLength: 3 });
 const message: fc.Arbitrary<Message> = fc.record(
-  { messageId: text, role: fc.constantFrom('ROLE_USER' as const, 'ROLE_AGENT' as const), parts, contextId: text, taskId: text, metadata },
+  {
+    messageId: text,
+    role: fc.constantFrom('ROLE_USER' as const, 'ROLE_AGENT' as const),
+    parts,
+    contextId: text,
+    taskId: text,
+    metadata,
+  },
   { requiredKeys: ['messageId', 'role', 'parts'] },
 );
-const artifact: fc.Arbitrary<Artifact> = fc.record({ artifactId: text, parts, name: text, metadata }, { requiredKeys: ['artifactId', 'parts'] });
+const artifact: fc.Arbitrary<Artifact> = fc.record(
+  { artifactId: text, parts, name: text, metadata },
+  { requiredKeys: ['artifactId', 'parts'] },
+);
 const state: fc.Arbitrary<State> = fc.constantFrom(...STATES);
 
 const stored = (more: Partial<StoredTask> = {}): StoredTask => ({
@@ -67,7 +83,11 @@ describe('encoding a task', () => {
   });
 
   it('leaves out what is empty', () => {
-    expect(parse(encodeTask(stored()))).toEqual({ id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_WORKING', timestamp: AT } });
+    expect(parse(encodeTask(stored()))).toEqual({
+      id: 't1',
+      contextId: 'c1',
+      status: { state: 'TASK_STATE_WORKING', timestamp: AT },
+    });
   });
 
   it('cuts the history to the newest messages, and to nothing at 0', () => {
@@ -89,23 +109,58 @@ describe('encoding a task', () => {
   });
 
   it('lists pages with all four members, and artifacts only as asked', () => {
-    const page = (artifacts: 'always' | 'never') => parse(encodePage({ tasks: [stored()], total: 1 }, { pageSize: 50, artifacts }));
-    expect(page('never')).toEqual({ tasks: [parse(encodeTask(stored()))], nextPageToken: '', pageSize: 50, totalSize: 1 });
+    const page = (artifacts: 'always' | 'never') =>
+      parse(encodePage({ tasks: [stored()], total: 1 }, { pageSize: 50, artifacts }));
+    expect(page('never')).toEqual({
+      tasks: [parse(encodeTask(stored()))],
+      nextPageToken: '',
+      pageSize: 50,
+      totalSize: 1,
+    });
     expect(page('always')['tasks']).toEqual([{ ...parse(encodeTask(stored())), artifacts: [] }]);
-    expect(parse(encodePage({ tasks: [], total: 7, next: 'n' }, { pageSize: 1 }))).toEqual({ tasks: [], nextPageToken: 'n', pageSize: 1, totalSize: 7 });
+    expect(parse(encodePage({ tasks: [], total: 7, next: 'n' }, { pageSize: 1 }))).toEqual({
+      tasks: [],
+      nextPageToken: 'n',
+      pageSize: 1,
+      totalSize: 7,
+    });
   });
 });
 
 describe('encoding an event', () => {
   const event: fc.Arbitrary<NewEvent> = fc.oneof(
-    fc.record({ kind: fc.constant('task-admitted' as const), state: fc.constant('submitted' as const), message, queuedAt: fc.nat(), queuePosition: fc.nat() }, { requiredKeys: ['kind', 'state', 'message'] }),
+    fc.record(
+      {
+        kind: fc.constant('task-admitted' as const),
+        state: fc.constant('submitted' as const),
+        message,
+        queuedAt: fc.nat(),
+        queuePosition: fc.nat(),
+      },
+      { requiredKeys: ['kind', 'state', 'message'] },
+    ),
     fc.record({ kind: fc.constant('message-received' as const), state, message }),
     fc.record({ kind: fc.constant('run-started' as const), state: fc.constant('working' as const), attempt: fc.nat() }),
-    fc.record({ kind: fc.constant('status-reported' as const), state, message, metadata }, { requiredKeys: ['kind', 'state'] }),
-    fc.record({ kind: fc.constant('artifact-added' as const), artifact, append: fc.boolean(), lastChunk: fc.boolean(), metadata }, { requiredKeys: ['kind', 'artifact'] }),
+    fc.record(
+      { kind: fc.constant('status-reported' as const), state, message, metadata },
+      { requiredKeys: ['kind', 'state'] },
+    ),
+    fc.record(
+      {
+        kind: fc.constant('artifact-added' as const),
+        artifact,
+        append: fc.boolean(),
+        lastChunk: fc.boolean(),
+        metadata,
+      },
+      { requiredKeys: ['kind', 'artifact'] },
+    ),
     fc.record({ kind: fc.constant('cancel-requested' as const), state, by: text }),
     fc.record({ kind: fc.constant('run-lost' as const), state, attempt: fc.nat(), retry: fc.boolean() }),
-    fc.record({ kind: fc.constant('turn-ended' as const), state, message, reason: text, forced: fc.boolean(), metadata }, { requiredKeys: ['kind', 'state'] }),
+    fc.record(
+      { kind: fc.constant('turn-ended' as const), state, message, reason: text, forced: fc.boolean(), metadata },
+      { requiredKeys: ['kind', 'state'] },
+    ),
   );
   const task = { id: 't1', contextId: 'c1' };
   const encode = (value: NewEvent) => parse(encodeEvent({ seq: 1, at: AT, event: value }, task));
@@ -122,21 +177,42 @@ describe('encoding an event', () => {
 
   it('puts what A2A has no member for into the metadata', () => {
     const update = (metadata: object | undefined, state: State) => ({
-      statusUpdate: { taskId: 't1', contextId: 'c1', status: { state: STATE_NAMES[state], timestamp: AT }, ...(metadata && { metadata }) },
+      statusUpdate: {
+        taskId: 't1',
+        contextId: 'c1',
+        status: { state: STATE_NAMES[state], timestamp: AT },
+        ...(metadata && { metadata }),
+      },
     });
     expect(encode({ kind: 'run-started', state: 'working', attempt: 2 })).toEqual(update({ attempt: 2 }, 'working'));
-    expect(encode({ kind: 'run-lost', state: 'working', attempt: 1, retry: true })).toEqual(update({ attempt: 1, retry: true }, 'working'));
-    expect(encode({ kind: 'cancel-requested', state: 'working', by: 'me' })).toEqual(update({ cancelRequested: true }, 'working'));
-    expect(encode({ kind: 'turn-ended', state: 'failed', reason: 'timeout', forced: true, metadata: { a: 1 } })).toEqual(update({ a: 1, reason: 'timeout', forced: true }, 'failed'));
+    expect(encode({ kind: 'run-lost', state: 'working', attempt: 1, retry: true })).toEqual(
+      update({ attempt: 1, retry: true }, 'working'),
+    );
+    expect(encode({ kind: 'cancel-requested', state: 'working', by: 'me' })).toEqual(
+      update({ cancelRequested: true }, 'working'),
+    );
+    expect(
+      encode({ kind: 'turn-ended', state: 'failed', reason: 'timeout', forced: true, metadata: { a: 1 } }),
+    ).toEqual(update({ a: 1, reason: 'timeout', forced: true }, 'failed'));
     const asked: Message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] };
-    expect(encode({ kind: 'task-admitted', state: 'submitted', message: asked, queuedAt: 9, queuePosition: 3 })).toEqual(update({ queuedAt: 9, queuePosition: 3 }, 'submitted'));
-    expect(encode({ kind: 'task-admitted', state: 'submitted', message: asked })).toEqual(update(undefined, 'submitted'));
+    expect(
+      encode({ kind: 'task-admitted', state: 'submitted', message: asked, queuedAt: 9, queuePosition: 3 }),
+    ).toEqual(update({ queuedAt: 9, queuePosition: 3 }, 'submitted'));
+    expect(encode({ kind: 'task-admitted', state: 'submitted', message: asked })).toEqual(
+      update(undefined, 'submitted'),
+    );
     const snapshot = { state: 'completed' as const, statusAt: AT, artifacts: [], history: [], metadata: {} };
     expect(encode({ kind: 'task-put', state: 'completed', snapshot })).toEqual(update(undefined, 'completed'));
   });
 
   it('is made once and shared by its readers', () => {
-    const item = { kind: 'event' as const, seq: 1, event: { seq: 1, at: AT, event: { kind: 'run-started', state: 'working', attempt: 1 } as const }, task, frames: new Map<string, string>() };
+    const item = {
+      kind: 'event' as const,
+      seq: 1,
+      event: { seq: 1, at: AT, event: { kind: 'run-started', state: 'working', attempt: 1 } as const },
+      task,
+      frames: new Map<string, string>(),
+    };
     const first = encodeStreamItem(item);
     item.frames.set('1.0', 'shared');
     expect(first).toContain('statusUpdate');
@@ -162,9 +238,14 @@ describe('encoding a card', () => {
     } as const;
     const json = encodeCard(agent, { url: 'https://a.example/a2a', version: '1.2.3' });
     const card = AgentCard.fromJSON(parse(json));
-    expect(card.supportedInterfaces).toMatchObject([{ url: 'https://a.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]);
+    expect(card.supportedInterfaces).toMatchObject([
+      { url: 'https://a.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    ]);
     expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: false, extendedAgentCard: false });
-    expect(card.securitySchemes['bearer']?.scheme).toMatchObject({ $case: 'httpAuthSecurityScheme', value: { scheme: 'Bearer' } });
+    expect(card.securitySchemes['bearer']?.scheme).toMatchObject({
+      $case: 'httpAuthSecurityScheme',
+      value: { scheme: 'Bearer' },
+    });
     expect(card.securityRequirements[0]?.schemes).toHaveProperty('bearer');
     expect(card.skills).toMatchObject([{ id: 'main', name: 'Main', tags: ['command'] }]);
     expect(Object.keys(AgentCard.toJSON(card) as object)).toEqual(expect.arrayContaining(Object.keys(parse(json))));

@@ -10,7 +10,16 @@ export type { CallContext, Dialect, Method, MethodResult, StreamResult } from '.
 export { encodeRpcError, errorDetailsOf, errorForCaller, ERRORS, GRPC_STATUS } from './errors.ts';
 export type { ErrorEntry, GrpcStatus } from './errors.ts';
 export { encodeEvent, encodeStreamItem } from './event-encoder.ts';
-export { findFlag, findId, findInteger, findText, findTexts, invalid, isObject, requireFields } from './field-reader.ts';
+export {
+  findFlag,
+  findId,
+  findInteger,
+  findText,
+  findTexts,
+  invalid,
+  isObject,
+  requireFields,
+} from './field-reader.ts';
 export type { Fields } from './field-reader.ts';
 export { MAX_DEPTH, parseJson } from './json-text.ts';
 export { decodeMessage, MAX_PARTS } from './message-decoder.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { SealaneError } from '#domain';
@@ -9,7 +9,9 @@ const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(level
 
 describe('parsing a body', () => {
   it('reads what JSON.parse reads, strings full of brackets, quotes and backslashes included', () => {
-    const text = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', 'a', '\n', '\u00e9', '\ud83d\ude00') });
+    const text = fc.string({
+      unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', 'a', '\n', '\u00e9', '\ud83d\ude00'),
+    });
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue({ maxDepth: 5 }), fc.array(text), fc.dictionary(text, text)), (value) => {
         const json = JSON.stringify(value);

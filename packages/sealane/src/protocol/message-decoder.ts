@@ -45,10 +45,12 @@ export const decodeMessage = (value: unknown, field: string): Message => {
 };
 
 const decodeParts = (value: unknown, field: string): readonly Part[] => {
-  if (!Array.isArray(value) || value.length === 0) throw invalid(`${field}.parts`, 'must be an array of at least one part.');
+  if (!Array.isArray(value) || value.length === 0)
+    throw invalid(`${field}.parts`, 'must be an array of at least one part.');
   if (value.length > MAX_PARTS) throw invalid(`${field}.parts`, `has more than ${MAX_PARTS} parts.`);
   const parts: Part[] = [];
-  for (let index = 0; index < value.length; index += 1) parts.push(decodePart(value[index], `${field}.parts[${index}]`));
+  for (let index = 0; index < value.length; index += 1)
+    parts.push(decodePart(value[index], `${field}.parts[${index}]`));
   return parts;
 };
 

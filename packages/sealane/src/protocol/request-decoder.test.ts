@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { type Message, type Part, SealaneError } from '#domain';
@@ -25,7 +25,11 @@ const complaintOf = (decode: () => unknown): { code: string; field: string | und
 const id = fc.string({ minLength: 1, maxLength: 128, unit: 'grapheme-ascii' }).filter((text) => text !== '__proto__');
 const word = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('\0') && text.length <= 128);
 const metadata = fc
-  .dictionary(word.filter((key) => key !== '__proto__'), fc.oneof(word, fc.integer(), fc.boolean(), fc.constant(null)), { minKeys: 1 })
+  .dictionary(
+    word.filter((key) => key !== '__proto__'),
+    fc.oneof(word, fc.integer(), fc.boolean(), fc.constant(null)),
+    { minKeys: 1 },
+  )
   .map((entries) => ({ ...entries }));
 const extras = fc.record({ mediaType: word, filename: word, metadata }, { requiredKeys: [] });
 const content = fc.oneof(
@@ -34,7 +38,7 @@ const content = fc.oneof(
   fc.webUrl().map((url) => ({ url })),
   fc.record({ data: fc.oneof(word, fc.integer(), fc.constant(null), metadata) }),
 );
-const part = fc.tuple(content, extras).map(([what, more]) => ({ ...what, ...more }) as Part);
+const part: fc.Arbitrary<Part> = fc.tuple(content, extras).map(([what, more]) => ({ ...what, ...more }));
 const message: fc.Arbitrary<Message> = fc.record(
   {
     messageId: id,
@@ -78,7 +82,15 @@ describe('decoding a message', () => {
   });
 
   it('drops members it does not know, and empty ones', () => {
-    const given = { ...good, kind: 'message', contextId: '', taskId: null, metadata: {}, extensions: [], parts: [{ kind: 'text', text: 'hi', filename: '' }] };
+    const given = {
+      ...good,
+      kind: 'message',
+      contextId: '',
+      taskId: null,
+      metadata: {},
+      extensions: [],
+      parts: [{ kind: 'text', text: 'hi', filename: '' }],
+    };
     expect(decodeMessage(given, 'message')).toEqual(good);
   });
 
@@ -88,15 +100,21 @@ describe('decoding a message', () => {
 
   it('throws nothing but known errors on any value', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.anything(), fc.record({ message: fc.anything(), configuration: fc.anything(), metadata: fc.anything() })), (value) => {
-        for (const decode of [decodeSendParams, decodeGetParams, decodeListParams, decodeTaskParams]) {
-          try {
-            decode(value);
-          } catch (error) {
-            expect(error).toBeInstanceOf(SealaneError);
+      fc.property(
+        fc.oneof(
+          fc.anything(),
+          fc.record({ message: fc.anything(), configuration: fc.anything(), metadata: fc.anything() }),
+        ),
+        (value) => {
+          for (const decode of [decodeSendParams, decodeGetParams, decodeListParams, decodeTaskParams]) {
+            try {
+              decode(value);
+            } catch (error) {
+              expect(error).toBeInstanceOf(SealaneError);
+            }
           }
-        }
-      }),
+        },
+      ),
     );
   });
 });
@@ -136,16 +154,42 @@ describe('decoding bad input', () => {
     ['half a surrogate pair in data', withPart({ data: { x: '\udfff' } }), 'message.parts[0].data.x'],
     ['a line break in a contextId', withMessage({ contextId: 'a\nb' }), 'message.contextId'],
     ['metadata that is a list', withMessage({ metadata: [] }), 'message.metadata'],
-    ['a __proto__ key in metadata', JSON.parse('{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":""}],"metadata":{"__proto__":{"x":1}}}}'), 'message.metadata'],
-    ['a __proto__ key in data', withPart({ data: JSON.parse('[{"__proto__":1}]') as unknown }), 'message.parts[0].data[0]'],
+    [
+      'a __proto__ key in metadata',
+      JSON.parse(
+        '{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":""}],"metadata":{"__proto__":{"x":1}}}}',
+      ),
+      'message.metadata',
+    ],
+    [
+      'a __proto__ key in data',
+      withPart({ data: JSON.parse('[{"__proto__":1}]') as unknown }),
+      'message.parts[0].data[0]',
+    ],
     ['a number that no double holds', withPart({ data: JSON.parse('[1e999]') as unknown }), 'message.parts[0].data[0]'],
     ['data that is ten thousand levels deep', withPart({ data: tooDeep }), 'message.parts[0].data'],
     ['configuration that is a text', { message: good, configuration: 'x' }, 'configuration'],
-    ['a negative historyLength', { message: good, configuration: { historyLength: -1 } }, 'configuration.historyLength'],
-    ['a historyLength that is not whole', { message: good, configuration: { historyLength: 1.5 } }, 'configuration.historyLength'],
+    [
+      'a negative historyLength',
+      { message: good, configuration: { historyLength: -1 } },
+      'configuration.historyLength',
+    ],
+    [
+      'a historyLength that is not whole',
+      { message: good, configuration: { historyLength: 1.5 } },
+      'configuration.historyLength',
+    ],
     ['a huge historyLength', { message: good, configuration: { historyLength: 1e300 } }, 'configuration.historyLength'],
-    ['returnImmediately as a text', { message: good, configuration: { returnImmediately: 'yes' } }, 'configuration.returnImmediately'],
-    ['output modes that are no list', { message: good, configuration: { acceptedOutputModes: 'text/plain' } }, 'configuration.acceptedOutputModes'],
+    [
+      'returnImmediately as a text',
+      { message: good, configuration: { returnImmediately: 'yes' } },
+      'configuration.returnImmediately',
+    ],
+    [
+      'output modes that are no list',
+      { message: good, configuration: { acceptedOutputModes: 'text/plain' } },
+      'configuration.acceptedOutputModes',
+    ],
     ['an executor that is no name', { message: good, metadata: { executor: 5 } }, 'metadata.executor'],
   ];
   it.each(cases)('refuses %s as invalid params, and names the field', (_name, params, field) => {
@@ -155,7 +199,9 @@ describe('decoding bad input', () => {
   });
 
   it('pollutes no prototype', () => {
-    const params = JSON.parse('{"__proto__":{"polluted":1},"message":{"__proto__":{"polluted":1},"messageId":"m","role":"ROLE_USER","parts":[{"text":"","__proto__":{"polluted":1}}]}}') as unknown;
+    const params = JSON.parse(
+      '{"__proto__":{"polluted":1},"message":{"__proto__":{"polluted":1},"messageId":"m","role":"ROLE_USER","parts":[{"text":"","__proto__":{"polluted":1}}]}}',
+    ) as unknown;
     const { message: decoded } = decodeSendParams(params);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     expect((decoded as unknown as Record<string, unknown>)['polluted']).toBeUndefined();
@@ -163,7 +209,9 @@ describe('decoding bad input', () => {
   });
 
   it('keeps its complaint short, however long the key at fault', () => {
-    const { message: text } = complaintOf(() => decodeSendParams(withMessage({ metadata: { ['x'.repeat(1_000_000)]: '\0' } })));
+    const { message: text } = complaintOf(() =>
+      decodeSendParams(withMessage({ metadata: { ['x'.repeat(1_000_000)]: '\0' } })),
+    );
     expect(text.length).toBeLessThan(400);
   });
 
@@ -176,21 +224,47 @@ describe('decoding bad input', () => {
 describe('decoding the other requests', () => {
   it('reads ListTasks with its defaults', () => {
     expect(decodeListParams(undefined).request).toEqual({ limit: 50, withArtifacts: false });
-    expect(decodeListParams({ pageToken: '', contextId: '', status: 'TASK_STATE_UNSPECIFIED' }).request).toEqual({ limit: 50, withArtifacts: false });
+    expect(decodeListParams({ pageToken: '', contextId: '', status: 'TASK_STATE_UNSPECIFIED' }).request).toEqual({
+      limit: 50,
+      withArtifacts: false,
+    });
   });
 
   it('reads every filter of ListTasks, in both spellings', () => {
     const expected = {
       tenant: undefined,
       historyLength: 2,
-      request: { limit: 7, withArtifacts: true, contextId: 'c', states: ['input-required'], since: '2026-01-01T10:00:00.001Z', after: 't' },
+      request: {
+        limit: 7,
+        withArtifacts: true,
+        contextId: 'c',
+        states: ['input-required'],
+        since: '2026-01-01T10:00:00.001Z',
+        after: 't',
+      },
     };
     const filters = { status: 'TASK_STATE_INPUT_REQUIRED' };
     expect(
-      decodeListParams({ ...filters, pageSize: 7, pageToken: 't', contextId: 'c', includeArtifacts: true, historyLength: 2, statusTimestampAfter: '2026-01-01T12:00:00.0001+02:00' }),
+      decodeListParams({
+        ...filters,
+        pageSize: 7,
+        pageToken: 't',
+        contextId: 'c',
+        includeArtifacts: true,
+        historyLength: 2,
+        statusTimestampAfter: '2026-01-01T12:00:00.0001+02:00',
+      }),
     ).toEqual(expected);
     expect(
-      decodeListParams({ ...filters, page_size: '7', page_token: 't', context_id: 'c', include_artifacts: true, history_length: 2, status_timestamp_after: '2026-01-01T10:00:00.001Z' }),
+      decodeListParams({
+        ...filters,
+        page_size: '7',
+        page_token: 't',
+        context_id: 'c',
+        include_artifacts: true,
+        history_length: 2,
+        status_timestamp_after: '2026-01-01T10:00:00.001Z',
+      }),
     ).toEqual(expected);
   });
 

@@ -46,11 +46,21 @@ export const decodeSendParams = (value: unknown): SendParams => {
     findTexts(member(fields, 'acceptedOutputModes', 'accepted_output_modes'), 'configuration.acceptedOutputModes');
     if (member(fields, 'taskPushNotificationConfig', 'task_push_notification_config') !== undefined) throw noPush();
   }
-  return { tenant: findTenant(params), message, metadata, returnImmediately, historyLength, executor: executorOf(message, metadata) };
+  return {
+    tenant: findTenant(params),
+    message,
+    metadata,
+    returnImmediately,
+    historyLength,
+    executor: executorOf(message, metadata),
+  };
 };
 
 export const noPush = (): SealaneError =>
-  new SealaneError('push-not-supported', 'Push notifications are not available here: subscribe to the task, or poll it with GetTask.');
+  new SealaneError(
+    'push-not-supported',
+    'Push notifications are not available here: subscribe to the task, or poll it with GetTask.',
+  );
 
 const executorOf = (message: Message, metadata: JsonObject | undefined): string | undefined => {
   const executor = message.metadata?.['executor'] ?? metadata?.['executor'];

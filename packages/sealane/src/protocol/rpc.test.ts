@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { SealaneError } from '#domain';
@@ -12,13 +12,26 @@ import { createV1Dialect } from './v1-dialect.ts';
 const refuse = async (): Promise<never> => {
   throw new SealaneError('task-not-found', 'There is no such task.');
 };
-const service: TaskService = { send: refuse, stream: refuse, get: refuse, list: refuse, cancel: refuse, subscribe: refuse, events: refuse, remove: refuse };
+const service: TaskService = {
+  send: refuse,
+  stream: refuse,
+  get: refuse,
+  list: refuse,
+  cancel: refuse,
+  subscribe: refuse,
+  events: refuse,
+  remove: refuse,
+};
 const extension: Dialect = {
   version: undefined,
   methods: new Map([['objectives/create', async () => '{"made":true}']]),
   encodeError: () => '"other words"',
 };
-const old: Dialect = { version: '0.3', methods: new Map([['message/send', refuse]]), encodeError: ({ message }) => JSON.stringify({ old: message }) };
+const old: Dialect = {
+  version: '0.3',
+  methods: new Map([['message/send', refuse]]),
+  encodeError: ({ message }) => JSON.stringify({ old: message }),
+};
 const rpc = createRpc([createV1Dialect(service), old, extension]);
 const context: CallContext = {
   caller: { owner: 'o', keyId: 'k', admin: false, agents: null, permission: 'guarded', tenant: '' },
@@ -33,7 +46,11 @@ interface Parsed {
   readonly jsonrpc: string;
   readonly id: unknown;
   readonly result?: unknown;
-  readonly error?: { readonly code: number; readonly message: string; readonly data: readonly Record<string, unknown>[] };
+  readonly error?: {
+    readonly code: number;
+    readonly message: string;
+    readonly data: readonly Record<string, unknown>[];
+  };
 }
 const ask = async (body: unknown, version?: string): Promise<Parsed> => {
   const given = await answer(typeof body === 'string' ? body : JSON.stringify(body), version);
@@ -75,26 +92,42 @@ describe('the JSON-RPC envelope', () => {
   });
 
   it('names the known methods to whoever asks for another', async () => {
-    expect((await ask({ ...request, method: 'Nope' })).error?.message).toContain('SendMessage, SendStreamingMessage, GetTask');
+    expect((await ask({ ...request, method: 'Nope' })).error?.message).toContain(
+      'SendMessage, SendStreamingMessage, GetTask',
+    );
   });
 
   it('answers any text at all with a valid JSON-RPC answer', async () => {
-    const envelope = fc.record({ jsonrpc: fc.constant('2.0'), id: fc.integer(), method: fc.constantFrom('SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask'), params: fc.jsonValue() });
+    const envelope = fc.record({
+      jsonrpc: fc.constant('2.0'),
+      id: fc.integer(),
+      method: fc.constantFrom('SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask'),
+      params: fc.jsonValue(),
+    });
     await fc.assert(
-      fc.asyncProperty(fc.oneof(fc.string(), fc.json(), envelope.map((value) => JSON.stringify(value))), async (body) => {
-        const parsed = await ask(body);
-        expect(parsed.jsonrpc).toBe('2.0');
-        expect(parsed.error?.code).toBeLessThan(-32000);
-        expect(parsed.error?.code).not.toBe(ERRORS.internal.jsonRpc);
-      }),
+      fc.asyncProperty(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          envelope.map((value) => JSON.stringify(value)),
+        ),
+        async (body) => {
+          const parsed = await ask(body);
+          expect(parsed.jsonrpc).toBe('2.0');
+          expect(parsed.error?.code).toBeLessThan(-32000);
+          expect(parsed.error?.code).not.toBe(ERRORS.internal.jsonRpc);
+        },
+      ),
     );
   });
 });
 
 describe('versions and dialects', () => {
   it('compares Major.Minor only, and goes by the method without a version', async () => {
-    for (const version of ['1.0', '1.0.1', '1', ' 1.0 ', '', undefined]) expect((await ask(request, version)).error?.code).toBe(-32001);
-    for (const version of ['2.0', '99.0', '0.1', '1.1', 'x', '1.0, 1.0']) expect((await ask(request, version)).error?.code).toBe(-32009);
+    for (const version of ['1.0', '1.0.1', '1', ' 1.0 ', '', undefined])
+      expect((await ask(request, version)).error?.code).toBe(-32001);
+    for (const version of ['2.0', '99.0', '0.1', '1.1', 'x', '1.0, 1.0'])
+      expect((await ask(request, version)).error?.code).toBe(-32009);
   });
 
   it("keeps a version to its own methods and words, and an extension's to every version", async () => {
@@ -108,7 +141,12 @@ describe('versions and dialects', () => {
   });
 
   it('answers the methods that it does not serve with their own errors', async () => {
-    for (const method of ['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig']) {
+    for (const method of [
+      'CreateTaskPushNotificationConfig',
+      'GetTaskPushNotificationConfig',
+      'ListTaskPushNotificationConfigs',
+      'DeleteTaskPushNotificationConfig',
+    ]) {
       expect((await ask({ ...request, method })).error?.code).toBe(-32003);
     }
     expect((await ask({ ...request, method: 'GetExtendedAgentCard', params: undefined })).error?.code).toBe(-32004);
@@ -119,7 +157,12 @@ describe('errors', () => {
   it('have codes of their own, those of A2A where A2A has one', () => {
     const codes = Object.values(ERRORS).map(({ jsonRpc }) => jsonRpc);
     expect(new Set(codes).size).toBe(codes.length);
-    expect(ERRORS['task-not-found']).toEqual({ jsonRpc: -32001, http: 404, grpc: 'NOT_FOUND', reason: 'TASK_NOT_FOUND' });
+    expect(ERRORS['task-not-found']).toEqual({
+      jsonRpc: -32001,
+      http: 404,
+      grpc: 'NOT_FOUND',
+      reason: 'TASK_NOT_FOUND',
+    });
     const own = Object.entries(ERRORS).filter(([, { jsonRpc }]) => jsonRpc > -32100 && jsonRpc < -32009);
     expect(own.length).toBe(Object.keys(ERRORS).length - 14);
   });
@@ -127,11 +170,26 @@ describe('errors', () => {
   it('carry an ErrorInfo, the field at fault, and when to come back', async () => {
     const { error } = await ask({ ...request, params: {} });
     expect(error?.data).toEqual([
-      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'INVALID_PARAMS', domain: 'sealane.dev', metadata: { field: 'id' } },
-      { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'id', description: expect.any(String) as string }] },
+      {
+        '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+        reason: 'INVALID_PARAMS',
+        domain: 'sealane.dev',
+        metadata: { field: 'id' },
+      },
+      {
+        '@type': 'type.googleapis.com/google.rpc.BadRequest',
+        fieldViolations: [{ field: 'id', description: expect.any(String) as string }],
+      },
     ]);
     expect((await ask(request)).error?.data[0]).toMatchObject({ reason: 'TASK_NOT_FOUND', domain: 'a2a-protocol.org' });
-    const full = createRpc([createV1Dialect({ ...service, get: async () => { throw new SealaneError('lane-full', 'Full.', { retryAfterMs: 1500 }); } })]);
+    const full = createRpc([
+      createV1Dialect({
+        ...service,
+        get: async () => {
+          throw new SealaneError('lane-full', 'Full.', { retryAfterMs: 1500 });
+        },
+      }),
+    ]);
     const given = await full.answer({ body: JSON.stringify(request), version: undefined, context, explain });
     expect(given.kind === 'single' && given.text).toContain('"retryDelay":"1.5s"');
   });
@@ -168,7 +226,12 @@ describe('facts beside the body', () => {
   it('reach the service when they are well formed', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const { seen } = await sendWith({ 'idempotency-key': 'k 1', traceparent, 'sealane-ancestors': 'run-1, run-2' });
-    expect(seen?.[1]).toMatchObject({ idempotencyKey: 'k 1', traceparent, ancestors: ['run-1', 'run-2'], dialect: '1.0' });
+    expect(seen?.[1]).toMatchObject({
+      idempotencyKey: 'k 1',
+      traceparent,
+      ancestors: ['run-1', 'run-2'],
+      dialect: '1.0',
+    });
     expect(seen?.[1].bodyHash).toMatch(/^[0-9a-f]{64}$/);
     expect((await sendWith({})).seen?.[1]).not.toHaveProperty('bodyHash');
   });
@@ -181,10 +244,19 @@ describe('facts beside the body', () => {
 
   it('are refused where leaving them out would be wrong, and ignored where it is right', async () => {
     const many = Array.from({ length: 33 }, (_, n) => `run-${n}`).join(',');
-    for (const headers of [{ 'idempotency-key': '' }, { 'idempotency-key': 'x'.repeat(256) }, { 'sealane-ancestors': many }, { 'sealane-ancestors': 'a,,b' }]) {
+    for (const headers of [
+      { 'idempotency-key': '' },
+      { 'idempotency-key': 'x'.repeat(256) },
+      { 'sealane-ancestors': many },
+      { 'sealane-ancestors': 'a,,b' },
+    ]) {
       expect((await sendWith(headers)).text).toContain('-32602');
     }
-    for (const traceparent of ['nonsense', '00-00000000000000000000000000000000-b7ad6b7169203331-01', 'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01']) {
+    for (const traceparent of [
+      'nonsense',
+      '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+      'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    ]) {
       expect((await sendWith({ traceparent })).seen?.[1]).not.toHaveProperty('traceparent');
     }
   });

@@ -57,7 +57,10 @@ export const createRpc = (dialects: readonly Dialect[]): Rpc => {
       const run = dialect.methods.get(method);
       if (run !== undefined) return { dialect, run };
     }
-    throw new SealaneError('method-not-found', `There is no method "${method.slice(0, 80).toWellFormed()}". Known methods: ${names}.`);
+    throw new SealaneError(
+      'method-not-found',
+      `There is no method "${method.slice(0, 80).toWellFormed()}". Known methods: ${names}.`,
+    );
   };
 
   const answer = async ({ body, version, context, explain }: RpcCall): Promise<RpcAnswer> => {
@@ -73,7 +76,8 @@ export const createRpc = (dialects: readonly Dialect[]): Rpc => {
       encodeError = chosen.dialect.encodeError;
       const result = await chosen.run(envelope.params, context);
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
-      if (typeof result === 'string') return { kind: 'single', method, text: `${head}"result":${result}}`, error: undefined };
+      if (typeof result === 'string')
+        return { kind: 'single', method, text: `${head}"result":${result}}`, error: undefined };
       return {
         kind: 'stream',
         method,

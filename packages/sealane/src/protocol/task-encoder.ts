@@ -21,7 +21,8 @@ export const encodeTask = (task: StoredTask, { historyLength, artifacts = 'prese
   let text = `{"id":${JSON.stringify(task.id)},"contextId":${JSON.stringify(task.contextId)},"status":{"state":"${STATE_NAMES[task.state]}"`;
   if (task.statusMessage !== null) text += `,"message":${task.statusMessage}`;
   text += `,"timestamp":"${task.statusAt}"}`;
-  if (artifacts === 'always' || (artifacts === 'present' && task.artifacts !== '[]')) text += `,"artifacts":${task.artifacts}`;
+  if (artifacts === 'always' || (artifacts === 'present' && task.artifacts !== '[]'))
+    text += `,"artifacts":${task.artifacts}`;
   const history = cutHistory(task.history, historyLength);
   if (history !== '[]') text += `,"history":${history}`;
   const metadata = metadataOf(task);
@@ -52,10 +53,7 @@ const metadataOf = ({ metadata, queuedAt, queuePosition }: StoredTask): string =
 };
 
 /** ListTasksResponse: all four members are always there. */
-export const encodePage = (
-  page: Page,
-  { pageSize, ...view }: TaskView & { readonly pageSize: number },
-): string => {
+export const encodePage = (page: Page, { pageSize, ...view }: TaskView & { readonly pageSize: number }): string => {
   const tasks = page.tasks.map((task) => encodeTask(task, view)).join(',');
   return `{"tasks":[${tasks}],"nextPageToken":${JSON.stringify(page.next ?? '')},"pageSize":${pageSize},"totalSize":${page.total}}`;
 };

@@ -12,6 +12,10 @@ export const findVersion = (text: string | undefined): string | undefined => {
 };
 
 export const versionNotSupported = (version: string, known: readonly string[]): SealaneError =>
-  new SealaneError('version-not-supported', `A2A version "${version}" is not spoken here. Use one of: ${known.join(', ')}.`, {
-    facts: { version, supported: known.join(', ') },
-  });
+  new SealaneError(
+    'version-not-supported',
+    `A2A version "${version}" is not spoken here. Use one of: ${known.join(', ')}.`,
+    {
+      facts: { version, supported: known.join(', ') },
+    },
+  );

@@ -22,8 +22,7 @@ const ask = async (method: string, path: string, body?: unknown, key = ADMIN_KEY
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  // oxlint-disable-next-line typescript/no-explicit-any
-  return { status: response.status, headers: response.headers, body: (text === '' ? undefined : JSON.parse(text)) as any };
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
 };
 
 let made = 0;
@@ -60,15 +59,36 @@ describe('the admin API', () => {
   it("is the operator's alone", async () => {
     const { secret } = await test.keys.create({ name: 'mortal' }, 'admin');
     const { secret: admin } = await test.keys.create({ name: 'deputy', admin: true }, 'admin');
-    expect(await ask('GET', '/info', undefined, secret)).toMatchObject({ status: 403, body: { error: { code: 'forbidden', facts: {} } } });
-    expect(await ask('GET', '/info', undefined, 'sl_unknown')).toMatchObject({ status: 401, body: { error: { code: 'unauthenticated' } } });
+    expect(await ask('GET', '/info', undefined, secret)).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', facts: {} } },
+    });
+    expect(await ask('GET', '/info', undefined, 'sl_unknown')).toMatchObject({
+      status: 401,
+      body: { error: { code: 'unauthenticated' } },
+    });
     expect((await ask('GET', '/info', undefined, admin)).status).toBe(200);
   });
 
   it('tells about the service', async () => {
     const { body } = await ask('GET', '/info');
-    expect(body).toMatchObject({ version: '9.9.9', instance: 'test', url: test.url, waiting: 0, running: 0, oldestWaitingSince: null });
-    expect(body.agents[0]).toEqual({ name: 'echo', connector: 'echo', default: true, public: true, paused: false, concurrency: 4, running: 0 });
+    expect(body).toMatchObject({
+      version: '9.9.9',
+      instance: 'test',
+      url: test.url,
+      waiting: 0,
+      running: 0,
+      oldestWaitingSince: null,
+    });
+    expect(body.agents[0]).toEqual({
+      name: 'echo',
+      connector: 'echo',
+      default: true,
+      public: true,
+      paused: false,
+      concurrency: 4,
+      running: 0,
+    });
     expect(new Date(body.startedAt as string).getTime()).toBeGreaterThan(0);
     expect((await ask('GET', '/health')).body).toEqual({
       store: 'ok',
@@ -80,27 +100,47 @@ describe('the admin API', () => {
   });
 
   it('shows every task, by page and by filter, with what callers are not told', async () => {
-    const ids = [await admit({ contextId: 'shown' }), await admit({ contextId: 'shown', session: 'echo/shown' }), await admit({ contextId: 'other', owner: 'ben' })];
+    const ids = [
+      await admit({ contextId: 'shown' }),
+      await admit({ contextId: 'shown', session: 'echo/shown' }),
+      await admit({ contextId: 'other', owner: 'ben' }),
+    ];
     const first = await ask('GET', '/tasks?contextId=shown&limit=1');
     expect(first.body.total).toBe(2);
-    const second = await ask('GET', `/tasks?contextId=shown&limit=1&cursor=${encodeURIComponent(first.body.next as string)}`);
+    const second = await ask(
+      'GET',
+      `/tasks?contextId=shown&limit=1&cursor=${encodeURIComponent(first.body.next as string)}`,
+    );
     const seen = [...first.body.tasks, ...second.body.tasks] as { task: { id: string } }[];
     expect(new Set(seen.map(({ task }) => task.id))).toEqual(new Set(ids.slice(0, 2)));
-    expect((await ask('GET', '/tasks?owner=ben')).body.tasks).toMatchObject([{ owner: 'ben', agent: 'echo', lane: 'echo/other', direct: false, lastSeq: 1, task: { id: ids[2] } }]);
+    expect((await ask('GET', '/tasks?owner=ben')).body.tasks).toMatchObject([
+      { owner: 'ben', agent: 'echo', lane: 'echo/other', direct: false, lastSeq: 1, task: { id: ids[2] } },
+    ]);
     expect((await ask('GET', '/tasks?state=submitted,working&owner=ben')).body.total).toBe(1);
     expect((await ask('GET', '/tasks?state=completed&owner=ben')).body.total).toBe(0);
     for (const query of ['state=lost', 'limit=0', 'limit=201', 'limit=x']) {
-      expect(await ask('GET', `/tasks?${query}`)).toMatchObject({ status: 400, body: { error: { code: 'invalid-params' } } });
+      expect(await ask('GET', `/tasks?${query}`)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid-params' } },
+      });
     }
   });
 
   it('shows one task and its events', async () => {
     const id = await admit();
-    expect((await ask('GET', `/tasks/${id}`)).body).toMatchObject({ task: { id, status: { state: 'TASK_STATE_SUBMITTED' } }, owner: 'ann' });
+    expect((await ask('GET', `/tasks/${id}`)).body).toMatchObject({
+      task: { id, status: { state: 'TASK_STATE_SUBMITTED' } },
+      owner: 'ann',
+    });
     const { body } = await ask('GET', `/tasks/${id}/events`);
-    expect(body.events).toMatchObject([{ seq: 1, kind: 'task-admitted', state: 'submitted', message: { messageId: 'm' } }]);
+    expect(body.events).toMatchObject([
+      { seq: 1, kind: 'task-admitted', state: 'submitted', message: { messageId: 'm' } },
+    ]);
     expect((await ask('GET', `/tasks/${id}/events?after=1`)).body.events).toEqual([]);
-    expect(await ask('GET', '/tasks/nobody')).toMatchObject({ status: 404, body: { error: { code: 'task-not-found' } } });
+    expect(await ask('GET', '/tasks/nobody')).toMatchObject({
+      status: 404,
+      body: { error: { code: 'task-not-found' } },
+    });
     expect((await ask('GET', '/tasks/nobody/events')).status).toBe(404);
   });
 
@@ -111,21 +151,38 @@ describe('the admin API', () => {
     const id = await admit({ owner: 'carl' });
     // The service of this test keeps its own tasks: give it this one.
     if (fake) test.service.tasks.set(id, { ...fake, id });
-    expect(await ask('POST', `/tasks/${id}/cancel`)).toMatchObject({ status: 200, body: { task: { id, status: { state: 'TASK_STATE_CANCELED' } }, owner: 'carl' } });
+    expect(await ask('POST', `/tasks/${id}/cancel`)).toMatchObject({
+      status: 200,
+      body: { task: { id, status: { state: 'TASK_STATE_CANCELED' } }, owner: 'carl' },
+    });
     expect((await ask('DELETE', `/tasks/${id}`)).status).toBe(204);
     const { body } = await ask('GET', `/audit?subject=${id}`);
-    expect((body.events as { kind: string; actor: string }[]).map(({ kind, actor }) => `${kind} ${actor}`)).toEqual(['task-deleted admin', 'task-canceled admin']);
+    expect((body.events as { kind: string; actor: string }[]).map(({ kind, actor }) => `${kind} ${actor}`)).toEqual([
+      'task-deleted admin',
+      'task-canceled admin',
+    ]);
     expect((await ask('POST', '/tasks/nobody/cancel')).status).toBe(404);
   });
 
   it('exports tasks with their events, a line each', async () => {
-    const ids = [await admit({ contextId: 'exported' }), await admit({ contextId: 'exported', session: 'echo/exported' })];
+    const ids = [
+      await admit({ contextId: 'exported' }),
+      await admit({ contextId: 'exported', session: 'echo/exported' }),
+    ];
     await cancel(ids[0] ?? '');
-    const response = await fetch(`${test.url}/admin/export?contextId=exported`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
+    const response = await fetch(`${test.url}/admin/export?contextId=exported`, {
+      headers: { authorization: `Bearer ${ADMIN_KEY}` },
+    });
     expect(response.headers.get('content-type')).toBe('application/x-ndjson');
-    const lines = (await response.text()).trimEnd().split('\n').map((line) => JSON.parse(line) as { task: { task: { id: string }; lastSeq: number }; events: { seq: number }[] });
+    const lines = (await response.text())
+      .trimEnd()
+      .split('\n')
+      .map(
+        (line) => JSON.parse(line) as { task: { task: { id: string }; lastSeq: number }; events: { seq: number }[] },
+      );
     expect(lines.map(({ task }) => task.task.id)).toEqual(ids);
-    for (const { task, events } of lines) expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: task.lastSeq }, (_, n) => n + 1));
+    for (const { task, events } of lines)
+      expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: task.lastSeq }, (_, n) => n + 1));
     const all = await fetch(`${test.url}/admin/export`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
     expect((await all.text()).trimEnd().split('\n')).toHaveLength(made);
   });
@@ -136,14 +193,23 @@ describe('the admin API', () => {
     expect((await ask('POST', '/purge', { contextId: 'purged' })).body).toEqual({ removed: 1 });
     expect(await ask('POST', '/purge', {})).toMatchObject({ status: 400, body: { error: { code: 'invalid-params' } } });
     expect(await ask('POST', '/purge', '{')).toMatchObject({ status: 400, body: { error: { code: 'parse-error' } } });
-    expect((await ask('GET', '/audit?kind=purge')).body.events).toMatchObject([{ actor: 'admin', facts: { contextId: 'purged', removed: 1 } }]);
+    expect((await ask('GET', '/audit?kind=purge')).body.events).toMatchObject([
+      { actor: 'admin', facts: { contextId: 'purged', removed: 1 } },
+    ]);
   });
 
   it('lists, pauses and resumes lanes and agents', async () => {
     await admit({ contextId: 'lane', session: 'echo/a lane' });
     const { body } = await ask('GET', '/lanes?agent=echo&limit=1000');
     const lane = (body.lanes as { key: string }[]).find(({ key }) => key === 'echo/a lane');
-    expect(lane).toMatchObject({ agent: 'echo', owner: 'ann', waiting: 1, running: null, paused: false, since: expect.stringMatching(/Z$/) as string });
+    expect(lane).toMatchObject({
+      agent: 'echo',
+      owner: 'ann',
+      waiting: 1,
+      running: null,
+      paused: false,
+      since: expect.stringMatching(/Z$/) as string,
+    });
     expect((await ask('POST', '/lanes/pause', { lane: 'echo/a lane' })).body).toEqual({ paused: true });
     expect((await ask('POST', '/lanes/pause', { agent: 'echo' })).body).toEqual({ paused: true });
     expect((await ask('GET', '/lanes')).body.pausedAgents).toEqual(['echo']);
@@ -156,7 +222,13 @@ describe('the admin API', () => {
   });
 
   it('makes keys that are shown once, lists them without secrets, and revokes them', async () => {
-    const created = await ask('POST', '/keys', { name: 'dora', agents: ['echo'], permission: 'guarded', ratePerMinute: 100, expiresInMs: 60_000 });
+    const created = await ask('POST', '/keys', {
+      name: 'dora',
+      agents: ['echo'],
+      permission: 'guarded',
+      ratePerMinute: 100,
+      expiresInMs: 60_000,
+    });
     expect(created.status).toBe(201);
     const { id, key } = created.body as { id: string; key: string };
     expect((await test.call('ListTasks', {}, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
@@ -175,7 +247,14 @@ describe('the admin API', () => {
       revokedAt: null,
     });
     expect((await ask('POST', '/keys', { name: 'dora' })).status).toBe(409);
-    for (const bad of [{}, { name: 'x', permission: 'god' }, { name: 'x', agents: ['nobody'] }, { name: 'x', ratePerMinute: 0 }, { name: 'x', admin: 'yes' }, { name: 'x', agents: [] }]) {
+    for (const bad of [
+      {},
+      { name: 'x', permission: 'god' },
+      { name: 'x', agents: ['nobody'] },
+      { name: 'x', ratePerMinute: 0 },
+      { name: 'x', admin: 'yes' },
+      { name: 'x', agents: [] },
+    ]) {
       expect([400, 404]).toContain((await ask('POST', '/keys', bad)).status);
     }
     expect((await ask('DELETE', '/keys/dora')).status).toBe(204);
@@ -189,7 +268,9 @@ describe('the admin API', () => {
     const file = join(tmpdir(), `sealane-backup-test-${process.pid}.db`);
     await writeFile(file, Buffer.from(await response.arrayBuffer()));
     const database = new DatabaseSync(file, { readOnly: true });
-    expect(database.prepare('select count(*) as n from tasks').get()).toMatchObject({ n: expect.any(Number) as number });
+    expect(database.prepare('select count(*) as n from tasks').get()).toMatchObject({
+      n: expect.any(Number) as number,
+    });
     database.close();
     await rm(file);
   });

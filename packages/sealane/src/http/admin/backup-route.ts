@@ -14,7 +14,10 @@ export const addBackupRoute = ({ add, deps, options }: AdminScope): void => {
   add('/backup', {
     GET: async (request, reply) => {
       if (upkeep.backup === undefined) {
-        throw new SealaneError('conflict', `The store (${description}) is not one file: back it up with its own tools.`);
+        throw new SealaneError(
+          'conflict',
+          `The store (${description}) is not one file: back it up with its own tools.`,
+        );
       }
       const folder = await mkdtemp(join(options.scratchDir ?? tmpdir(), 'sealane-backup-'));
       const cleanUp = (): Promise<void> => rm(folder, { recursive: true, force: true });
@@ -22,7 +25,13 @@ export const addBackupRoute = ({ add, deps, options }: AdminScope): void => {
         const file = join(folder, 'tasks.db');
         await upkeep.backup(file);
         const { size } = await stat(file);
-        await audit.record({ at: deps.now(), kind: 'backup', actor: holderOf(request).keyId, subject: 'store', facts: { bytes: size } });
+        await audit.record({
+          at: deps.now(),
+          kind: 'backup',
+          actor: holderOf(request).keyId,
+          subject: 'store',
+          facts: { bytes: size },
+        });
         const stream = createReadStream(file);
         stream.on('close', () => {
           cleanUp().catch((err: unknown) => deps.log.error({ err, folder }, 'a backup could not be removed'));

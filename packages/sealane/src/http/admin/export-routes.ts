@@ -32,7 +32,8 @@ export const addExportRoutes = ({ add, send, deps }: AdminScope): void => {
       const body = bodyOf(request);
       const owner = findId(body['owner'], 'owner');
       const contextId = findId(body['contextId'], 'contextId');
-      if (owner === undefined && contextId === undefined) throw invalid('owner', 'or contextId must be given: what is to be purged?');
+      if (owner === undefined && contextId === undefined)
+        throw invalid('owner', 'or contextId must be given: what is to be purged?');
       const what = { ...(owner !== undefined && { owner }), ...(contextId !== undefined && { contextId }) };
       let removed = 0;
       // Small steps, so that nobody waits behind a long one.
@@ -40,7 +41,13 @@ export const addExportRoutes = ({ add, send, deps }: AdminScope): void => {
         count = await storage.upkeep.purge({ ...what, limit: REMOVED_AT_ONCE });
       }
       const subject = owner ?? contextId ?? '';
-      await storage.audit.record({ at: deps.now(), kind: 'purge', actor: holderOf(request).keyId, subject, facts: { ...what, removed } });
+      await storage.audit.record({
+        at: deps.now(),
+        kind: 'purge',
+        actor: holderOf(request).keyId,
+        subject,
+        facts: { ...what, removed },
+      });
       send(request, reply, 200, JSON.stringify({ removed }));
     },
   });

@@ -64,7 +64,11 @@ const healthOf = async ({ name, connector }: AgentEntry): Promise<{ name: string
   if (connector.health === undefined) return { name, ok: true, detail: '' };
   const timeout = new AbortController();
   try {
-    const late = sleep(HEALTH_TIMEOUT_MS, { ok: false, detail: `No answer within ${HEALTH_TIMEOUT_MS} ms.` }, { signal: timeout.signal });
+    const late = sleep(
+      HEALTH_TIMEOUT_MS,
+      { ok: false, detail: `No answer within ${HEALTH_TIMEOUT_MS} ms.` },
+      { signal: timeout.signal },
+    );
     const { ok, detail } = await Promise.race([connector.health(), late]);
     return { name, ok, detail };
   } catch (error) {

@@ -17,11 +17,17 @@ export const addTaskRoutes = ({ add, send, deps }: AdminScope): void => {
     const id = paramOf(request, 'id');
     const task = await storage.tasks.find('all', id);
     if (task !== undefined) return task;
-    throw new SealaneError('task-not-found', `There is no task "${id.slice(0, 128)}".`, { facts: { id: id.slice(0, 128) } });
+    throw new SealaneError('task-not-found', `There is no task "${id.slice(0, 128)}".`, {
+      facts: { id: id.slice(0, 128) },
+    });
   };
 
   /** The operator acts for the owner, under the operator's own key. */
-  const actFor = (request: FastifyRequest, { owner, tenant }: StoredTask): Caller => ({ ...holderOf(request), owner, tenant });
+  const actFor = (request: FastifyRequest, { owner, tenant }: StoredTask): Caller => ({
+    ...holderOf(request),
+    owner,
+    tenant,
+  });
 
   const record = (request: FastifyRequest, kind: string, { id, owner }: StoredTask): Promise<void> =>
     storage.audit.record({ at: deps.now(), kind, actor: holderOf(request).keyId, subject: id, facts: { owner } });

@@ -22,7 +22,6 @@ const GROUP = 256;
  */
 export const createAppendGroups = <C extends Grouped, R>(
   together: (calls: readonly C[]) => Promise<readonly R[]>,
-  alone: (call: C) => Promise<R>,
 ): ((call: C) => Promise<R>) => {
   let queue: Waiting<C, R>[] = [];
   let isBusy = false;
@@ -40,7 +39,8 @@ export const createAppendGroups = <C extends Grouped, R>(
 
   const runAlone = async ({ call, resolve, reject }: Waiting<C, R>): Promise<void> => {
     try {
-      resolve(await alone(call));
+      const [result] = await together([call]);
+      resolve(result as R);
     } catch (error) {
       reject(error);
     }

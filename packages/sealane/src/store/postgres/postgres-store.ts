@@ -24,7 +24,8 @@ export interface PostgresStoreOptions {
 /** How often a step starts again before its caller is told. Under 30 callers on one row two or three are usual. */
 const ATTEMPTS = 10;
 
-type AppendCall = { readonly task: number; readonly args: StepArgs<typeof WRITES.append> };
+type AppendCall = { readonly task: number; readonly steps: () => Steps<never> };
+type AnyStep = (...args: readonly unknown[]) => Steps<never>;
 
 /** Many instances, one database: every step is a transaction on one of a few connections. */
 export const openPostgres = async ({
@@ -70,23 +71,15 @@ export const openPostgres = async ({
     wakes.announce(woken);
     return values;
   };
-  const commitOne = async <T>(name: string, steps: () => Steps<T>): Promise<T> => (await commit(name, [steps]))[0] as T;
-
-  const append = createAppendGroups(
-    (calls: readonly AppendCall[]) =>
-      commit(
-        'append',
-        calls.map(
-          ({ args }) =>
-            () =>
-              WRITES.append(...args),
-        ),
-      ),
-    ({ args }) => commitOne('append', () => WRITES.append(...args)),
+  const append = createAppendGroups((calls: readonly AppendCall[]) =>
+    commit(
+      'append',
+      calls.map(({ steps }) => steps),
+    ),
   );
 
   /** Lets a call run unless the store is closed, and closing waits for it. */
-  const admit = <T>(work: () => Promise<T>): Promise<T> => {
+  const track = <T>(work: () => Promise<T>): Promise<T> => {
     if (isClosed) return Promise.reject(new SealaneError('unavailable', 'The store has been closed.'));
     const result = work();
     running.add(result);
@@ -95,20 +88,19 @@ export const openPostgres = async ({
     return result;
   };
 
-  type AnyStep = (...args: readonly unknown[]) => Steps<never>;
   const driver: Driver = {
     description: place,
     exclusive: false,
     write: (name, ...args) =>
-      admit(() => {
-        if (name !== 'append') return commitOne(name, () => (WRITES[name] as AnyStep)(...args));
-        const appended = args as StepArgs<typeof WRITES.append>;
-        return append({ task: appended[0].task, args: appended }) as never;
+      track(async () => {
+        const steps = (): Steps<never> => (WRITES[name] as AnyStep)(...args);
+        if (name === 'append') return append({ task: (args as StepArgs<typeof WRITES.append>)[0].task, steps });
+        const [value] = await commit(name, [steps]);
+        return value as never;
       }),
     read: (name, ...args) =>
-      admit(() => attempt(name, 'read', (run) => run((READS[name] as AnyStep)(...args), new Set()))),
-    check: () =>
-      admit(() => check(database)).catch((error: unknown) => (error instanceof Error ? error.message : String(error))),
+      track(() => attempt(name, 'read', (run) => run((READS[name] as AnyStep)(...args), new Set()))),
+    check: () => check(database),
     onWake: (listener) => wakes.onWake(listener),
     onCommit: (listener) => {
       commitListeners.add(listener);
@@ -125,15 +117,15 @@ export const openPostgres = async ({
   return createStepStorage(driver);
 };
 
-const check = async ({ pool, place }: Database): Promise<string> => {
+/** What is wrong, if anything is. */
+const check = async ({ pool, place }: Database): Promise<string | undefined> => {
   try {
-    const { rows } = await pool.query<{ readonly: string }>(
-      "SELECT current_setting('transaction_read_only') AS readonly",
-    );
-    return rows[0]?.readonly === 'off'
-      ? 'ok'
+    const { rows } = await pool.query<{ mode: string }>("SELECT current_setting('transaction_read_only') AS mode");
+    return rows[0]?.mode === 'off'
+      ? undefined
       : `${place} is read-only, perhaps a replica. Name the primary in --store.`;
   } catch (error) {
-    throw postgresError(error, place);
+    const known = postgresError(error, place);
+    return known instanceof Error ? known.message : String(known);
   }
 };

@@ -7,12 +7,16 @@ import type { TaskId } from '../task-store.ts';
 
 /** Tells all instances about commits. Hints only: whoever misses one finds out by its next look at the tables. */
 export interface Wakes {
-  /** After a commit: tells the listeners here at once and the other instances as soon as possible. '' is "some lane". */
+  /**
+   * After a commit: ids of tasks with new events, for the other instances; '' is "some lane may be ready", for the
+   * listeners here, too, and at once.
+   */
   announce(wakes: ReadonlySet<string>): void;
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
   close(): Promise<void>;
 }
 
+const LANE: ReadonlySet<string> = new Set(['']);
 /** PostgreSQL refuses a payload of 8000 bytes. */
 const PAYLOAD_BYTES = 7500;
 /** With more tasks than this unsaid, "look everywhere" says as much. */
@@ -81,7 +85,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
         pauseMs = FIRST_PAUSE_MS;
         onTried();
         // Whatever was said while nobody listened is lost: look again.
-        tell(new Set(['']));
+        tell(LANE);
         saySoon();
         await Promise.race([ended, aborted(closing.signal)]);
       } catch {
@@ -101,7 +105,8 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
   return {
     announce: (wakes) => {
       if (wakes.size === 0) return;
-      tell(wakes);
+      // Who committed here knows about its own events.
+      if (wakes.has('')) tell(LANE);
       unsaid = merged(unsaid, wakes);
       saySoon();
     },
@@ -119,7 +124,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
 
 const merged = (some: ReadonlySet<string>, more: ReadonlySet<string>): Set<string> => {
   const both = new Set([...some, ...more]);
-  return both.size > MOST_UNSAID ? new Set(['']) : both;
+  return both.size > MOST_UNSAID ? new Set(LANE) : both;
 };
 
 /** JSON of who speaks and of whom: ids are other people's texts. */
@@ -146,7 +151,7 @@ const heardFrom = (payload: string): { readonly by: string; readonly wakes: Read
     const [by, ...wakes] = JSON.parse(payload) as string[];
     return { by: by ?? '', wakes: new Set(wakes) };
   } catch {
-    return { by: '', wakes: new Set(['']) };
+    return { by: '', wakes: LANE };
   }
 };
 

@@ -2,7 +2,7 @@ import type { Scenario } from './scenario.ts';
 import { seeIn } from './statement.ts';
 import type { Rows, See } from './statement.ts';
 import { events, heads, isOpen, lanes, tasks, turns } from './tables.ts';
-import type { Head } from './tables.ts';
+import type { Head, Run, TaskRow } from './tables.ts';
 import type { World } from './world.ts';
 
 /**
@@ -80,11 +80,15 @@ const order = (is: See): string | undefined => {
   return undefined;
 };
 
+/** What must hold for the runs in the hands of the instances. */
+export const brokenByRuns = (scenario: Scenario, world: World): string | undefined =>
+  liveRuns(scenario, world) ?? tokens(scenario, world);
+
 /**
  * An instance that is awake is right about its runs: each is the only one in its lane, and the epoch is still its own.
  * A zombie may run on unknown to all; of its doings only the rows count.
  */
-export const brokenByRuns = ({ sessions }: Scenario, world: World): string | undefined => {
+const liveRuns = ({ sessions }: Scenario, world: World): string | undefined => {
   const running = new Map<string, string>();
   for (const [index, { run, stage }] of world.sessions.entries()) {
     const { instance } = sessions[index]!;
@@ -92,11 +96,32 @@ export const brokenByRuns = ({ sessions }: Scenario, world: World): string | und
     const other = running.get(run.lane);
     if (other !== undefined) return `One run per lane: ${other} and ${instance} both run a turn of ${run.lane}.`;
     running.set(run.lane, instance);
-    const epoch = (world.rows[`${heads.name}/${run.task}`] as Head).epoch;
+    const { epoch } = headOf(world, run);
     if (epoch !== run.epoch)
       return `A live run is not taken away: ${instance} runs ${run.task} in epoch ${run.epoch}, and it is ${epoch}.`;
   }
   return undefined;
 };
+
+/** Of all who could still write to a task, zombies and statements under way included, one at most gets past the fence. */
+const tokens = ({ sessions }: Scenario, world: World): string | undefined => {
+  const holders = new Map<string, number>();
+  for (const [index, { run, orphans, open }] of world.sessions.entries()) {
+    const sent = open !== null && 'run' in open.call ? open.call.run : null;
+    for (const token of [run, sent, ...orphans]) {
+      if (token === null || headOf(world, token).epoch !== token.epoch || !isTaskOpen(world, token)) continue;
+      const other = holders.get(token.task);
+      if (other !== undefined && other !== index)
+        return `One run per lane: ${sessions[other]?.instance} and ${sessions[index]?.instance} may both write to ${token.task} in epoch ${token.epoch}.`;
+      holders.set(token.task, index);
+    }
+  }
+  return undefined;
+};
+
+const headOf = ({ rows }: World, { task }: Run): Head => rows[`${heads.name}/${task}`] as Head;
+
+const isTaskOpen = ({ rows }: World, { task }: Run): boolean =>
+  isOpen((rows[`${tasks.name}/${task}`] as TaskRow).state);
 
 export const allEnded = (rows: Rows): boolean => seeIn(rows)(tasks).every(({ state }) => !isOpen(state));

@@ -1,3 +1,5 @@
+import { runIdOf } from '#domain';
+
 import { accepted, kindsOf, refusal } from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
@@ -163,8 +165,7 @@ export const describeAdmission = ({ it, expect }: Suite): void => {
 
   it('`loop`: refuses a turn that would wait for a run that waits for it, and leaves no trace', async (c) => {
     const run = await c.start(await c.instance(), { session: c.name('main') });
-    // A run is named by its task and its attempt.
-    const name = `${run.token.taskId}.${run.attempt}`;
+    const name = runIdOf(run.token.taskId, run.attempt);
     const refused = c.admission({ call: { ancestors: ['somebody.1', name] } });
     expect(refusal(await c.tasks.admit(refused))).toBe('loop');
     expect(await c.tasks.find('all', refused.id)).toBe(undefined);
@@ -172,14 +173,14 @@ export const describeAdmission = ({ it, expect }: Suite): void => {
 
     const elsewhere = c.admission({ session: c.name('other'), call: { ancestors: [name] } });
     expect(refusal(await c.tasks.admit(elsewhere))).toBe('accepted');
-    const unrelated = c.admission({ call: { ancestors: [`${run.token.taskId}.2`] } });
+    const unrelated = c.admission({ call: { ancestors: [runIdOf(run.token.taskId, 2)] } });
     expect(refusal(await c.tasks.admit(unrelated))).toBe('accepted');
   });
 
   it('`conflict`: refuses an id that is taken, whoever has it, and writes nothing', async (c) => {
     const { task } = await c.admit();
     for (const owner of [c.owner, c.name('stranger')]) {
-      const second = c.admission({ id: task.id, owner, session: c.name('other') });
+      const second = c.admission({ id: task.id, isIdGiven: true, owner, session: c.name('other') });
       expect(refusal(await c.tasks.admit(second))).toBe('conflict');
     }
     expect(await c.task(task.id)).toEqual(task);
@@ -189,7 +190,7 @@ export const describeAdmission = ({ it, expect }: Suite): void => {
   it('of two tasks that ask for one id at the same moment, one gets it', async (c) => {
     const id = c.name('task');
     const results = await Promise.all(
-      ['a', 'b', 'c', 'd'].map((lane) => c.tasks.admit(c.admission({ id, session: c.name(lane) }))),
+      ['a', 'b', 'c', 'd'].map((lane) => c.tasks.admit(c.admission({ id, isIdGiven: true, session: c.name(lane) }))),
     );
     expect(results.map(refusal).toSorted()).toEqual(['accepted', 'conflict', 'conflict', 'conflict']);
     expect(await c.storage.lanes.list({ agent: c.agent, limit: 9 })).toHaveLength(1);

@@ -70,12 +70,27 @@ export const describeCancelling = ({ it, expect }: Suite): void => {
     expect(await c.tasks.interventions(me)).toEqual([run.token.taskId]);
   });
 
-  it('a turn whose run may still live is told as well, and its last message stays', async (c) => {
-    const run = await c.start(await c.instance());
+  it('interrupted, and its run may still live: canceled now, and the lane stays held until the run is dead', async (c) => {
+    const me = await c.instance();
+    const run = await c.start(me, { session: c.name('main') });
     const { taskId } = run.token;
+    const { task: next } = await c.admit();
     accepted(await c.tasks.finish(run.token, [turnEnded('input-required', 'which one?')], c.later(), false));
     const { task, outcome } = accepted(await cancel(c, taskId));
-    expect(outcome).toBe('asked');
+    expect(outcome).toBe('ended');
+    expect(task.state).toBe('canceled');
+    expect(await c.claim(me)).toEqual([]);
+    accepted(await c.tasks.release(run.token, c.later()));
+    expect((await c.claimOne(me)).token.taskId).toBe(next.id);
+  });
+
+  it('an intent leaves everything else about the task as it was', async (c) => {
+    const run = await c.start(await c.instance());
+    const { taskId } = run.token;
+    await c.append(run, progress('writing'));
+    const before = await c.task(taskId);
+    const { task } = accepted(await cancel(c, taskId));
+    expect(snapshotOf(task)).toEqual({ ...snapshotOf(before), statusAt: task.statusAt });
     expect(snapshotOf(task)).toEqual(foldedUpTo(await c.log(taskId), task.seq));
     expect(await c.task(taskId)).toEqual(task);
   });
@@ -92,7 +107,7 @@ export const describeCancelling = ({ it, expect }: Suite): void => {
     expect(refusal(await c.tasks.requestCancel('all', taskId, 'operator', c.later()))).toBe('terminal');
   });
 
-  it('an intent outlives its runner: whoever reaps or retries the run knows of it', async (c) => {
+  it('an intent outlives its runner: whoever reaps the run knows of it', async (c) => {
     const [old, heir] = [await c.instance(), await c.instance()];
     const run = await c.start(old);
     accepted(await cancel(c, run.token.taskId));
@@ -101,9 +116,7 @@ export const describeCancelling = ({ it, expect }: Suite): void => {
     expect(reaped?.run.cancelRequested).toBe(true);
     expect(await c.tasks.interventions(heir)).toEqual([run.token.taskId]);
     if (!reaped) throw new Error('The run was not reaped.');
-    const at = c.later();
-    accepted(await c.tasks.release(reaped.run.token, at, at));
-    expect((await c.claimOne(heir)).cancelRequested).toBe(true);
+    accepted(await c.tasks.finish(reaped.run.token, [turnEnded('canceled')], c.later(), true));
   });
 
   it('a turn that waits for its retry: canceled now, and the next turn need not wait for that retry', async (c) => {

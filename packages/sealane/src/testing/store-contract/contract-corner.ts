@@ -23,6 +23,8 @@ export interface ContractStore {
   readonly storage: Storage;
   /** Lets the lease of an instance run out now. */
   readonly expire: (instance: InstanceId) => Promise<void>;
+  /** The same store, opened by another instance; for stores that several processes may share. */
+  readonly neighbour?: Storage;
   close(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export type OpenContractStore = () => Promise<ContractStore>;
 export interface Corner {
   readonly storage: Storage;
   readonly tasks: TaskStore;
+  readonly neighbour: Storage | undefined;
   readonly owner: string;
   readonly tenant: string;
   readonly agent: string;
@@ -74,7 +77,7 @@ export const NO_LIMITS = { laneWaiting: 9999, ownerWaiting: 0 };
 /** Everything that a log can hold, read in one go. */
 const WHOLE_LOG = 1_000_000;
 
-export const createCorner = ({ storage, expire }: ContractStore, prefix: string): Corner => {
+export const createCorner = ({ storage, neighbour, expire }: ContractStore, prefix: string): Corner => {
   const { tasks } = storage;
   let clock = Date.UTC(2026, 0, 1);
   let count = 0;
@@ -115,6 +118,7 @@ export const createCorner = ({ storage, expire }: ContractStore, prefix: string)
   return {
     storage,
     tasks,
+    neighbour,
     owner,
     tenant,
     agent,

@@ -43,12 +43,23 @@ export const describeEnding = ({ it, expect }: Suite): void => {
     }
   });
 
-  it('a canceled run may still complete: the first terminal event wins', async (c) => {
+  it('a task whose cancel was asked for while it was open ends canceled, whatever its run reports afterwards', async (c) => {
     const run = await c.start(await c.instance());
     const { taskId } = run.token;
     accepted(await c.tasks.requestCancel(c.scope, taskId, 'somebody', c.later()));
-    accepted(await c.tasks.finish(run.token, [turnEnded('completed')], c.later(), true));
-    expect((await c.task(taskId)).state).toBe('completed');
+    await c.append(run, progress('nearly there'));
+    const [before, log] = [await c.task(taskId), await c.log(taskId)];
+    for (const state of ['completed', 'failed', 'input-required'] as const) {
+      const end = [chunk('x'), turnEnded(state)];
+      for (const release of [true, false]) {
+        expect(refusal(await c.tasks.finish(run.token, end, c.later(), release))).toBe('canceled');
+      }
+    }
+    expect(refusal(await c.tasks.release(run.token, c.later(), c.later()))).toBe('canceled');
+    expect(await c.task(taskId)).toEqual(before);
+    expect(await c.log(taskId)).toEqual(log);
+    accepted(await c.tasks.finish(run.token, [turnEnded('canceled')], c.later(), true));
+    expect((await c.task(taskId)).state).toBe('canceled');
     expect(kindsOf(terminalEvents(await c.log(taskId)))).toEqual(['turn-ended']);
   });
 

@@ -1,3 +1,5 @@
+import { runIdOf } from '#domain';
+
 import { accepted, agentMessage, kindsOf, question, refusal, turnEnded } from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
@@ -163,7 +165,7 @@ export const describeFollowUps = ({ it, expect }: Suite): void => {
     const lanes = await c.storage.lanes.list({ agent: c.agent, limit: 9 });
     expect(refusal(await c.follow(id, { limits: { laneWaiting: 1, ownerWaiting: 0 } }))).toBe('full');
     expect(refusal(await c.follow(id, { limits: { laneWaiting: 9, ownerWaiting: 1 } }))).toBe('owner-full');
-    const ancestors = [`${busy.token.taskId}.1`];
+    const ancestors = [runIdOf(busy.token.taskId, busy.attempt)];
     expect(refusal(await c.follow(id, { call: { ancestors } }))).toBe('loop');
     expect(await c.task(id)).toEqual(before);
     expect(await c.storage.lanes.list({ agent: c.agent, limit: 9 })).toEqual(lanes);

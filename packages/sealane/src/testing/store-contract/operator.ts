@@ -2,20 +2,21 @@ import { accepted } from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
 export const describeOperator = ({ it, expect }: Suite): void => {
-  it('lists lanes with something in them, by key, with what waits and runs there and since when', async (c) => {
+  it('lists lanes with something in them, by key, with what waits there, since when, and what runs', async (c) => {
     const me = await c.instance();
     const running = await c.start(me, { session: c.name('lane-b') });
     const since = c.later();
     await c.admit({ session: c.name('lane-a'), at: since });
     await c.admit({ session: c.name('lane-a') });
     const busy = await c.start(me, { session: c.name('lane-c'), owner: c.name('other') });
-    await c.admit({ session: c.name('lane-c'), owner: c.name('other') });
+    const queued = c.later();
+    await c.admit({ session: c.name('lane-c'), owner: c.name('other'), at: queued });
     const [a, b, third] = await c.storage.lanes.list({ agent: c.agent, limit: 9 });
     const common = { agent: c.agent, owner: c.owner, paused: false };
     expect(a).toEqual({ ...common, key: c.name('lane-a'), waiting: 2, running: null, since });
-    const started = { waiting: 0, running: running.token.taskId, since: running.startedAt };
-    expect(b).toEqual({ ...common, key: c.name('lane-b'), ...started });
-    const owned = { owner: c.name('other'), waiting: 1, running: busy.token.taskId };
+    const quiet = { waiting: 0, running: running.token.taskId, since: null };
+    expect(b).toEqual({ ...common, key: c.name('lane-b'), ...quiet });
+    const owned = { owner: c.name('other'), waiting: 1, running: busy.token.taskId, since: queued };
     expect(third).toMatchObject({ key: c.name('lane-c'), ...owned });
   });
 
