@@ -5,7 +5,16 @@ import type { TaskId } from '../../packages/sealane/src/store/index.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { freshSchema } from '../support/fresh-schema.ts';
 import { startOwnPostgres } from '../support/postgres.ts';
-import { admission, chunk, completed, connectBeside, firstWake, open, startRun, withInstance } from '../support/postgres-stores.ts';
+import {
+  admission,
+  chunk,
+  completed,
+  connectBeside,
+  firstWake,
+  open,
+  startRun,
+  withInstance,
+} from '../support/postgres-stores.ts';
 
 describe('wakes between instances on PostgreSQL', () => {
   it('reach the other instance with the ids, and not the one that has committed', async () => {

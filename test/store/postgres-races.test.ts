@@ -5,7 +5,15 @@ import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../packages/sealane/src/store/index.ts';
 
 import { freshSchema } from '../support/fresh-schema.ts';
-import { admission, chunk, completed, connectBeside, open, startRun, withInstance } from '../support/postgres-stores.ts';
+import {
+  admission,
+  chunk,
+  completed,
+  connectBeside,
+  open,
+  startRun,
+  withInstance,
+} from '../support/postgres-stores.ts';
 
 describe('appends that wait at the same time', () => {
   it('share commits, and each run gets its own numbers', async () => {
@@ -53,7 +61,9 @@ describe('races on PostgreSQL', () => {
     const [here, there] = [await open(options), await open(options)];
     const same = admission();
     const sameId = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => (n % 2 ? here : there).tasks.admit({ ...same, isIdGiven: true, session: `s${n}` })),
+      Array.from({ length: 20 }, (_, n) =>
+        (n % 2 ? here : there).tasks.admit({ ...same, isIdGiven: true, session: `s${n}` }),
+      ),
     );
     expect(sameId.filter(({ ok }) => ok)).toHaveLength(1);
     expect(sameId.filter((result) => !result.ok && result.why === 'conflict')).toHaveLength(19);
@@ -143,4 +153,3 @@ describe('races on PostgreSQL', () => {
 
 const pidOf = async (client: Client): Promise<number> =>
   (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? 0;
-

@@ -74,7 +74,12 @@ describe('opening PostgreSQL', () => {
     ['a wrong password', 'store-unwritable', 'password', { password: 'wr0ng-secret' }],
     ['a missing database', 'store-unwritable', 'CREATE DATABASE', { pathname: '/nowhere' }],
     ['a server that is not there', 'unavailable', 'Check that the server runs', { port: '1' }],
-    ['a read-only server', 'store-unwritable', 'replica', { search: '?options=-c%20default_transaction_read_only%3Don' }],
+    [
+      'a read-only server',
+      'store-unwritable',
+      'replica',
+      { search: '?options=-c%20default_transaction_read_only%3Don' },
+    ],
   ])('says what to do about %s, and never the password', async (_, code, advice, change) => {
     const url = Object.assign(new URL(inject('postgresUrl')), change);
     const error = await refusal({ url: url.href, schema: freshSchema().schema });
@@ -153,4 +158,3 @@ describe('what PostgreSQL keeps', () => {
     expect(page.map(({ seq }) => seq)).toEqual([1998, 1999, 2000]);
   });
 });
-

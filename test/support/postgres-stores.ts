@@ -63,7 +63,10 @@ export const chunk = (text: string): NewEvent => ({
 });
 export const completed: NewEvent = { kind: 'turn-ended', state: 'completed' };
 
-export const firstWake = ({ tasks }: Storage, wanted: (ids: readonly TaskId[]) => boolean): Promise<readonly TaskId[]> =>
+export const firstWake = (
+  { tasks }: Storage,
+  wanted: (ids: readonly TaskId[]) => boolean,
+): Promise<readonly TaskId[]> =>
   new Promise((resolve) => {
     const subscription = tasks.onWake((ids) => {
       if (!wanted(ids)) return;

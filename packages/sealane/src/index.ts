@@ -10,6 +10,17 @@ export type { Artifact, Event, Json, JsonObject, Message, NewEvent, Part, State 
 export { isInterrupted, isTerminal, SealaneError, STATES, textOf } from '#domain';
 export type { Caller, EngineSettings, SendOutcome, SendRequest, StreamItem, TaskService } from '#engine';
 export type { StoredTask } from '#store';
+export {
+  createSessionAgent,
+  createSessionService,
+  createTaskRecords,
+  createTaskShelf,
+  type SessionHost,
+  type TaskInput,
+  type TaskRecords,
+  type TaskShelf,
+  type ViewTask,
+} from '#views';
 export type { AgentOptions, Sealane, SealaneOptions } from './sealane.ts';
 export { createSealane } from './sealane.ts';
 export { VERSION } from './version.ts';

@@ -8,6 +8,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
+import { vi } from 'vitest';
+
+// Each test starts a few processes, perhaps on a busy machine.
+vi.setConfig({ testTimeout: 30_000 });
+
 const BIN = fileURLToPath(new URL('../../bin/sealane.mjs', import.meta.url));
 
 export interface Exchange {
@@ -89,8 +94,8 @@ const exchangeOf = (request: IncomingMessage, response: ServerResponse, content:
 
 export interface CliRun {
   readonly child: ChildProcess;
-  /** Resolves when stdout has this text. */
-  saw(part: string): Promise<void>;
+  /** Resolves when stdout has this, with what the first group matched. */
+  readonly saw: (part: string | RegExp) => Promise<string>;
   readonly done: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
 }
 
@@ -123,10 +128,12 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
       child,
       saw: (part) =>
         new Promise((resolve, reject) => {
+          const pattern = typeof part === 'string' ? new RegExp(RegExp.escape(part)) : part;
           onOutput = () => {
-            if (stdout.includes(part)) resolve();
+            const match = pattern.exec(stdout);
+            if (match) resolve(match[1] ?? match[0]);
           };
-          child.once('close', () => reject(new Error(`ended without "${part}": ${stdout}`)));
+          child.once('close', () => void stderr.then((words) => reject(new Error(`ended without ${pattern}: ${stdout}${words}`))));
           onOutput();
         }),
       done: once(child, 'close').then(async ([code]) => ({ code: code as number | null, stdout, stderr: await stderr })),
@@ -138,6 +145,13 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
     run: (args, options) => start(args, options).done,
     [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
   };
+};
+
+/** The real service on a free port, ready; its data folder is the home's own. */
+export const startService = async (cli: CliSetup, args: readonly string[] = []): Promise<CliRun & { readonly url: string }> => {
+  const run = cli.start(['serve', '--port', '0', ...args]);
+  const url = await run.saw(/sealane ready on (\S+)\n/);
+  return { ...run, url };
 };
 
 /** Frames of a task's stream, short to write. */

@@ -108,8 +108,10 @@ export const createFakeService = (): FakeService => {
           message: { messageId: 'm2', role: 'ROLE_AGENT', parts: [{ text: 'hi' }], contextId: 'c' },
         };
       }
-      if (text === 'hang') await aborted(signal);
-      signal.throwIfAborted();
+      if (text === 'hang') {
+        await aborted(signal);
+        throw new DOMException('This operation was aborted', 'AbortError');
+      }
       return { kind: 'task', task: admit(caller, request) };
     },
     stream: async (caller, request, { lastEventId, signal }) => {

@@ -23,6 +23,14 @@ describe('the rate limiter', () => {
     );
   });
 
+  it('gives no more than a burst after the longest rest', () => {
+    let now = 0;
+    const limiter = createRateLimiter({ now: () => now, burst: 3 });
+    limiter.take('k', 60);
+    now += 24 * 3600 * 1000;
+    expect([1, 2, 3, 4].map(() => limiter.take('k', 60) === 0)).toEqual([true, true, true, false]);
+  });
+
   it('admits the one who waited as long as it was told', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000 }), (perMinute) => {

@@ -31,9 +31,14 @@ describe('parsing a body', () => {
     }
   });
 
-  it('does not count brackets inside strings', () => {
-    const text = '['.repeat(1000);
-    expect(parseJson(JSON.stringify({ text }))).toEqual({ text });
+  it('does not count brackets inside strings, and counts them after, whatever the strings end in', () => {
+    for (const start of ['', '"', '\\"', '\\\\"', 'a"b']) {
+      const text = start + '['.repeat(1000);
+      expect(parseJson(JSON.stringify({ text }))).toEqual({ text });
+    }
+    for (const text of ['\\', '"', '\\"', '"\\']) {
+      expect(() => parseJson(`[${JSON.stringify(text)},${nested(MAX_DEPTH)}]`)).toThrow('deeper than 64');
+    }
   });
 
   it('says that an empty body is empty, and ignores a byte order mark', () => {

@@ -45,6 +45,7 @@ export const systemReader = (): ProcessReader => (process.platform === 'linux' ?
 
 /** A blurred table that shows nobody is read again, but a machine where processes come and go must not hold us up. */
 const MAX_BLURRED_SCANS = 3;
+const ROWS_AT_ONCE = 8;
 const FIRST_WAIT_MS = 4;
 const MAX_WAIT_MS = 100;
 
@@ -163,20 +164,22 @@ const membersOf = async (
     if (now && now.startTime === (program.startTime ?? now.startTime)) take(now);
   }
   spread();
-  await Promise.all(
-    [...strangers.values()].map(async (row) => {
-      if (carries(await row.environ(), mark.token)) take(row);
-    }),
-  );
+  await forEach(strangers.values(), async (row) => {
+    if (carries(await row.environ(), mark.token)) take(row);
+  });
   spread();
-  await Promise.all(
-    [...strangers.values()].map(async (row) => {
-      const sockets = await row.sockets();
-      if (mark.sockets.some((socket) => sockets.has(socket))) take(row);
-    }),
-  );
+  await forEach(strangers.values(), async (row) => {
+    const sockets = await row.sockets();
+    if (mark.sockets.some((socket) => sockets.has(socket))) take(row);
+  });
   spread();
   return [...members.values()];
+};
+
+/** A few at a time, so that other work gets its turn in between. */
+const forEach = async (rows: Iterable<ProcessRow>, look: (row: ProcessRow) => Promise<void>): Promise<void> => {
+  const all = [...rows];
+  for (let at = 0; at < all.length; at += ROWS_AT_ONCE) await Promise.all(all.slice(at, at + ROWS_AT_ONCE).map(look));
 };
 
 /** The token stands in the variable's list of tokens; elsewhere it is only somebody's argument. */

@@ -1,0 +1,132 @@
+import { type AgentConnector, type RunIo, sessionKeyOf, type Turn, type TurnEnd } from '#agents';
+import type { Message, State } from '#domain';
+import type { Caller, ListRequest, SendRequest, StreamItem, TaskService } from '#engine';
+import type { Storage } from '#store';
+
+import { type ViewTask, viewOf } from './seed-task.ts';
+
+/** What a host with sessions of its own has to offer: take a message for a session, and stop what it is doing. */
+export interface SessionHost {
+  sendToSession(sessionKey: string, task: { readonly id: string; readonly contextId: string; readonly message: Message }): Promise<void>;
+  abortSession?(sessionKey: string, taskId: string): Promise<void>;
+}
+
+/**
+ * An agent that is a host's sessions. The host is handed one message at a time per session and says what became of
+ * it, by task or by session. `run` ends when the host has said so.
+ */
+export interface SessionAgent {
+  readonly connector: AgentConnector;
+  /** Text that a session says while it works. */
+  onSessionMessage(sessionKey: string, message: Message | string): void;
+  /** The session has nothing more to do: what it worked on is complete. */
+  onSessionComplete(sessionKey: string): void;
+  completeTask(taskId: string, response?: string): void;
+  failTask(taskId: string, error: unknown): void;
+  getActiveTaskForSession(sessionKey: string): string | undefined;
+}
+
+interface Active {
+  readonly turn: Turn;
+  readonly io: RunIo;
+  chunks: number;
+  end(end: TurnEnd): void;
+}
+
+export const createSessionAgent = (host: SessionHost): SessionAgent => {
+  const bySession = new Map<string, Active>();
+  const byTask = new Map<string, Active>();
+
+  const say = (active: Active, text: string): void => {
+    const artifactId = `answer-${active.turn.number}`;
+    active.chunks += 1;
+    active.io.emit({ kind: 'artifact', artifact: { artifactId, parts: [{ text }] }, append: active.chunks > 1 }).catch(() => undefined);
+  };
+
+  const run = async (turn: Turn, io: RunIo): Promise<TurnEnd> => {
+    const { promise, resolve } = Promise.withResolvers<TurnEnd>();
+    const active: Active = { turn, io, chunks: 0, end: resolve };
+    bySession.set(turn.session, active);
+    byTask.set(turn.taskId, active);
+    const onAbort = (): void => {
+      const stopped = host.abortSession?.(turn.session, turn.taskId) ?? Promise.resolve();
+      stopped.finally(() => resolve({ state: 'canceled' })).catch(() => undefined);
+    };
+    io.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await host.sendToSession(turn.session, { id: turn.taskId, contextId: turn.contextId, message: turn.message });
+      return await promise;
+    } finally {
+      io.signal.removeEventListener('abort', onAbort);
+      bySession.delete(turn.session);
+      byTask.delete(turn.taskId);
+    }
+  };
+
+  return {
+    connector: { kind: 'sessions', session: sessionKeyOf, run, stop: async () => 'dead', close: async () => undefined },
+    onSessionMessage: (sessionKey, message) => {
+      const active = bySession.get(sessionKey);
+      if (active) say(active, typeof message === 'string' ? message : message.parts.map((part) => part.text ?? '').join(''));
+    },
+    onSessionComplete: (sessionKey) => bySession.get(sessionKey)?.end({ state: 'completed' }),
+    completeTask: (taskId, response) => {
+      const active = byTask.get(taskId);
+      if (!active) return;
+      if (response !== undefined) say(active, response);
+      active.end({ state: 'completed' });
+    },
+    failTask: (taskId, error) => {
+      const active = byTask.get(taskId);
+      active?.end({ state: 'failed', message: active.io.say(error instanceof Error ? error.message : String(error)), reason: 'agent' });
+    },
+    getActiveTaskForSession: (sessionKey) => bySession.get(sessionKey)?.turn.taskId,
+  };
+};
+
+/** The service for one caller, under the names that hosts of sessions use. */
+export interface SessionService {
+  sendMessage(request: { readonly message: Message; readonly wait?: boolean }): Promise<ViewTask | Message>;
+  getTask(id: string): Promise<ViewTask>;
+  listTasks(params?: Partial<ListRequest>): Promise<{ readonly tasks: readonly ViewTask[]; readonly nextPageToken: string | null }>;
+  cancelTask(id: string): Promise<ViewTask>;
+  subscribeToTask(id: string, signal: AbortSignal): Promise<AsyncIterable<StreamItem>>;
+  /** True when a message in this context would start at once. */
+  canDispatch(contextId: string): Promise<boolean>;
+  /** What waits in this context, in the order in which it will run. */
+  getPendingTasks(contextId: string): Promise<readonly ViewTask[]>;
+  contextToSession(contextId: string): string;
+  sessionToContext(sessionKey: string): string;
+}
+
+export const createSessionService = (options: {
+  readonly tasks: TaskService;
+  readonly storage: Pick<Storage, 'tasks'>;
+  readonly caller: Caller;
+  readonly agent: string;
+}): SessionService => {
+  const { tasks, caller, agent, storage } = options;
+  const scope = { owner: caller.owner, tenant: caller.tenant, agent };
+  const inContext = async (contextId: string, states: readonly State[]): Promise<ViewTask[]> => {
+    const page = await storage.tasks.list(scope, { contextId, states, limit: 200, order: 'inserted', withArtifacts: true });
+    return page.tasks.map(viewOf);
+  };
+  const request = (message: Message): SendRequest => ({ message, agent, dialect: '1.0' });
+  return {
+    sendMessage: async ({ message, wait = false }) => {
+      const outcome = await tasks.send(caller, request(message), { wait, signal: new AbortController().signal });
+      return outcome.kind === 'task' ? viewOf(outcome.task) : outcome.message;
+    },
+    getTask: async (id) => viewOf(await tasks.get(caller, id)),
+    listTasks: async (params = {}) => {
+      const page = await tasks.list(caller, { limit: 50, withArtifacts: true, ...params });
+      return { tasks: page.tasks.map(viewOf), nextPageToken: page.next ?? null };
+    },
+    cancelTask: async (id) => viewOf(await tasks.cancel(caller, id)),
+    subscribeToTask: (id, signal) => tasks.subscribe(caller, id, { signal }),
+    canDispatch: async (contextId) => (await inContext(contextId, ['submitted', 'working'])).length === 0,
+    getPendingTasks: (contextId) => inContext(contextId, ['submitted']),
+    contextToSession: (contextId) => sessionKeyOf({ ...scope, contextId }),
+    sessionToContext: (sessionKey) => decodeURIComponent(sessionKey.split('/').at(-1) ?? ''),
+  };
+};
