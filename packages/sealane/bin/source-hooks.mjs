@@ -7,5 +7,8 @@ const isOurs = (specifier) => specifier.startsWith('#') || specifier === 'sealan
 
 registerHooks({
   resolve: (specifier, context, nextResolve) =>
-    nextResolve(specifier, isOurs(specifier) ? { ...context, conditions: ['sealane:source', ...context.conditions] } : context),
+    nextResolve(
+      specifier,
+      isOurs(specifier) ? { ...context, conditions: ['sealane:source', ...context.conditions] } : context,
+    ),
 });

@@ -14,7 +14,9 @@ const isBuildCurrent = () => {
   if (!existsSync(sources)) return true;
   const builtAt = statSync(built).mtimeMs;
   // Folders count as well: they change when a file is removed.
-  return readdirSync(sources, { recursive: true }).every((name) => /\.(test|fixture)\.ts$/.test(name) || statSync(join(sources, name)).mtimeMs <= builtAt);
+  return readdirSync(sources, { recursive: true }).every(
+    (name) => /\.(test|fixture)\.ts$/.test(name) || statSync(join(sources, name)).mtimeMs <= builtAt,
+  );
 };
 
 // Parsing (and in a checkout, stripping) a few hundred files at each start costs time, and stripping costs memory that is

@@ -27,7 +27,10 @@ export interface ApiClient {
   post<T>(path: string, body?: unknown): Promise<T>;
   remove(path: string): Promise<void>;
   /** An answer to be read piece by piece. */
-  download(path: string, query?: Query): Promise<{ readonly body: AsyncIterable<Uint8Array>; readonly bytes: number | undefined }>;
+  download(
+    path: string,
+    query?: Query,
+  ): Promise<{ readonly body: AsyncIterable<Uint8Array>; readonly bytes: number | undefined }>;
   rpc<T>(method: string, params: unknown, options?: RpcOptions): Promise<T>;
   stream(method: string, params: unknown, options: RpcOptions): AsyncGenerator<Frame>;
 }
@@ -60,7 +63,9 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
   const bounded = <T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const signal = AbortSignal.timeout(ANSWER_MS);
     return run(signal).catch((error: unknown) => {
-      throw signal.aborted ? new CliError('unreachable', `${base} did not answer within ${ANSWER_MS / 1000} s.`) : error;
+      throw signal.aborted
+        ? new CliError('unreachable', `${base} did not answer within ${ANSWER_MS / 1000} s.`)
+        : error;
     });
   };
 
@@ -68,7 +73,10 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
     try {
       return (await response.json()) as T;
     } catch (error) {
-      throw new CliError('internal', `${base} answered something that is not JSON.`, { cause: error, next: 'check --url: is it the address of a Sealane service?' });
+      throw new CliError('internal', `${base} answered something that is not JSON.`, {
+        cause: error,
+        next: 'check --url: is it the address of a Sealane service?',
+      });
     }
   };
 
@@ -91,7 +99,11 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
     post: (path, body) =>
       bounded(async (signal) =>
         json(
-          await call(path, { method: 'POST', signal, ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }) }),
+          await call(path, {
+            method: 'POST',
+            signal,
+            ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+          }),
         ),
       ),
     remove: (path) => bounded(async (signal) => void (await call(path, { method: 'DELETE', signal }))),
@@ -101,7 +113,9 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
       return { body: bodyOf(response, base), bytes: Number.isFinite(bytes) ? bytes : undefined };
     },
     rpc: async <T>(method: string, params: unknown, options: RpcOptions = {}) => {
-      const answer = await json<{ readonly result?: T; readonly error?: WireError }>(await call(rpcPath(options), rpcInit(method, params, options)));
+      const answer = await json<{ readonly result?: T; readonly error?: WireError }>(
+        await call(rpcPath(options), rpcInit(method, params, options)),
+      );
       return resultOf(answer);
     },
     async *stream(method, params, options) {
@@ -111,7 +125,10 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
       try {
         const response = await call(rpcPath(options), rpcInit(method, params, { ...options, signal }));
         if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-          yield { seq: undefined, response: resultOf(await json<{ result?: StreamResponse; error?: WireError }>(response)) };
+          yield {
+            seq: undefined,
+            response: resultOf(await json<{ result?: StreamResponse; error?: WireError }>(response)),
+          };
           return;
         }
         for await (const event of parseSse(bodyOf(response, base))) {
@@ -122,7 +139,9 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
         }
       } catch (error) {
         options.signal?.throwIfAborted();
-        throw silence.signal.aborted ? new CliError('unreachable', `${base} has said nothing for ${SILENCE_MS / 1000} s.`, { isTransient: true }) : error;
+        throw silence.signal.aborted
+          ? new CliError('unreachable', `${base} has said nothing for ${SILENCE_MS / 1000} s.`, { isTransient: true })
+          : error;
       } finally {
         clearTimeout(timer);
         silence.abort();
@@ -132,13 +151,18 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
 };
 
 const search = (query: Query = {}): string => {
-  const pairs = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
+  );
   return pairs.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(pairs)).toString()}`;
 };
 
 const resultOf = <T>({ result, error }: { readonly result?: T; readonly error?: WireError }): T => {
   if (result !== undefined) return result;
-  throw (error && wireError(error)) ?? new CliError('internal', error?.message ?? 'The service answered neither a result nor an error.');
+  throw (
+    (error && wireError(error)) ??
+    new CliError('internal', error?.message ?? 'The service answered neither a result nor an error.')
+  );
 };
 
 /** The pieces of an answer; a line that breaks in the middle is a `CliError` like one that was never made. */

@@ -14,18 +14,26 @@ export const connectionError = (error: unknown, url: string): CliError => {
       'NODE_EXTRA_CA_CERTS=/path/to/ca.pem before the command; or use an address that the certificate names',
     );
   }
-  if (/ERR_SSL|EPROTO/.test(code)) return unreachable(`${url} does not speak TLS.`, `--url ${url.replace(/^https/, 'http')}`);
+  if (/ERR_SSL|EPROTO/.test(code))
+    return unreachable(`${url} does not speak TLS.`, `--url ${url.replace(/^https/, 'http')}`);
   switch (code) {
     case 'ECONNREFUSED':
-      return unreachable(`Nothing answers on ${url}: the service is not running there.`, `${typed('serve')}   # or --url for another address`);
+      return unreachable(
+        `Nothing answers on ${url}: the service is not running there.`,
+        `${typed('serve')}   # or --url for another address`,
+      );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return unreachable(`The host of ${url} is not known.`, '--url http://127.0.0.1:7420, or correct SEALANE_URL');
     default:
-      return new CliError('unreachable', `The line to ${url} broke: ${code || (cause instanceof Error ? cause.message : String(cause))}.`, {
-        cause: error,
-        isTransient: /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_.*)$/.test(code),
-      });
+      return new CliError(
+        'unreachable',
+        `The line to ${url} broke: ${code || (cause instanceof Error ? cause.message : String(cause))}.`,
+        {
+          cause: error,
+          isTransient: /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_.*)$/.test(code),
+        },
+      );
   }
 };
 
@@ -62,7 +70,9 @@ export const wireError = (error: WireError, retryAfterMs?: number): CliError | u
   const message = error.message ?? 'The service refused without saying why.';
   if (typeof error.code === 'string') return failure(error.code as ErrorCode, message, retryAfterMs);
   const reason = Array.isArray(error.data)
-    ? error.data.map((item: { readonly reason?: unknown } | null) => item?.reason).find((item) => typeof item === 'string')
+    ? error.data
+        .map((item: { readonly reason?: unknown } | null) => item?.reason)
+        .find((item) => typeof item === 'string')
     : undefined;
   const code = reason?.toLowerCase().replaceAll('_', '-') ?? RPC_CODES[String(error.code)];
   return code === undefined ? undefined : failure(code as ErrorCode, message, retryAfterMs);
@@ -89,7 +99,12 @@ const byStatus = (status: number, url: string, retryAfterMs: number | undefined)
     case 403:
       return failure('forbidden', `This key may not do that on ${url}.`);
     case 404:
-      return failure('not-found', `${url} has nothing there.`, undefined, 'check --url: is it the address of a Sealane service?');
+      return failure(
+        'not-found',
+        `${url} has nothing there.`,
+        undefined,
+        'check --url: is it the address of a Sealane service?',
+      );
     case 413:
       return failure('too-large', 'The message is larger than the service takes.');
     case 429:
@@ -105,7 +120,10 @@ const byStatus = (status: number, url: string, retryAfterMs: number | undefined)
 
 const failure = (code: ErrorCode, message: string, retryAfterMs?: number, next?: string): CliError => {
   const wait = retryAfterMs === undefined ? undefined : `try again in ${Math.ceil(retryAfterMs / 1000)} s`;
-  return new CliError(code, message, { next: next ?? (code === 'rate-limited' ? (wait ?? 'try again in a minute') : wait), retryAfterMs });
+  return new CliError(code, message, {
+    next: next ?? (code === 'rate-limited' ? (wait ?? 'try again in a minute') : wait),
+    retryAfterMs,
+  });
 };
 
 const retryAfterOf = (response: Response): number | undefined => {

@@ -29,12 +29,18 @@ export interface CliContext {
 
 export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv = process.env): CliContext => {
   const load = (flags: Flags = {}) =>
-    loadConfig({ flags: { dataDir: options.dataDir, config: options.config, ...flags }, env, cwd: process.cwd(), home: homedir() });
+    loadConfig({
+      flags: { dataDir: options.dataDir, config: options.config, ...flags },
+      env,
+      cwd: process.cwd(),
+      home: homedir(),
+    });
 
   const address = () => {
     const named = options.url ?? (env.SEALANE_URL || undefined);
     if (named === undefined) return { url: urlOf(load().config), isNamed: false };
-    if (!/^https?:\/\/./.test(named) || !URL.canParse(named)) throw usageError(`${named} is not an address like http://127.0.0.1:7420.`, 'correct --url or SEALANE_URL');
+    if (!/^https?:\/\/./.test(named) || !URL.canParse(named))
+      throw usageError(`${named} is not an address like http://127.0.0.1:7420.`, 'correct --url or SEALANE_URL');
     return { url: named.replace(/\/+$/, ''), isNamed: true };
   };
 

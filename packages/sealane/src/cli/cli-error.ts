@@ -38,7 +38,8 @@ export const usageError = (message: string, next?: string): CliError => new CliE
 /** Anything that was thrown, as a failure to show. */
 export const toCliError = (error: unknown): CliError => {
   if (error instanceof CliError) return error;
-  if (error instanceof SealaneError) return new CliError(error.code, error.message, { cause: error, retryAfterMs: error.retryAfterMs });
+  if (error instanceof SealaneError)
+    return new CliError(error.code, error.message, { cause: error, retryAfterMs: error.retryAfterMs });
   return new CliError('internal', error instanceof Error ? error.message : String(error), { cause: error });
 };
 
@@ -62,7 +63,8 @@ const exitCodeOf = (code: CliError['code']): ExitCode => EXIT_CODES[code] ?? EXI
 const NEXT_STEPS: Partial<Record<CliError['code'], () => string>> = {
   usage: () => typed('--help'),
   'bad-config': () => typed('config', 'check'),
-  unauthenticated: () => `${typed('key')}   # on the machine of the service; then --key KEY, or export SEALANE_API_KEY=KEY`,
+  unauthenticated: () =>
+    `${typed('key')}   # on the machine of the service; then --key KEY, or export SEALANE_API_KEY=KEY`,
   forbidden: () => `${typed('key')}   # the admin key, on the machine of the service`,
   'task-not-found': () => typed('tasks', 'list'),
   'agent-not-found': () => typed('doctor'),

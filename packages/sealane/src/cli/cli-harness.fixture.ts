@@ -84,7 +84,8 @@ const exchangeOf = (request: IncomingMessage, response: ServerResponse, content:
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': hello\n\n');
       return {
-        event: (id, result) => void response.write(`id: ${id}\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`),
+        event: (id, result) =>
+          void response.write(`id: ${id}\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`),
         end: () => void response.end(),
         breakOff: () => void response.destroy(),
       };
@@ -113,7 +114,14 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
     const child = spawn(process.execPath, [BIN, ...args], {
       cwd: home,
       // One cache for all homes: a test is not about compiling.
-      env: { ...inherited, HOME: home, XDG_CACHE_HOME: join(tmpdir(), 'sealane-test-cache'), NO_COLOR: '1', ...(service && { SEALANE_URL: service.url, SEALANE_API_KEY: TEST_KEY }), ...env },
+      env: {
+        ...inherited,
+        HOME: home,
+        XDG_CACHE_HOME: join(tmpdir(), 'sealane-test-cache'),
+        NO_COLOR: '1',
+        ...(service && { SEALANE_URL: service.url, SEALANE_API_KEY: TEST_KEY }),
+        ...env,
+      },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.end(stdin ?? '');
@@ -128,15 +136,23 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
       child,
       saw: (part) =>
         new Promise((resolve, reject) => {
-          const pattern = typeof part === 'string' ? new RegExp(RegExp.escape(part)) : part;
+          const pattern =
+            typeof part === 'string' ? new RegExp(part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)) : part;
           onOutput = () => {
             const match = pattern.exec(stdout);
             if (match) resolve(match[1] ?? match[0]);
           };
-          child.once('close', () => void stderr.then((words) => reject(new Error(`ended without ${pattern}: ${stdout}${words}`))));
+          child.once(
+            'close',
+            () => void stderr.then((words) => reject(new Error(`ended without ${pattern}: ${stdout}${words}`))),
+          );
           onOutput();
         }),
-      done: once(child, 'close').then(async ([code]) => ({ code: code as number | null, stdout, stderr: await stderr })),
+      done: once(child, 'close').then(async ([code]) => ({
+        code: code as number | null,
+        stdout,
+        stderr: await stderr,
+      })),
     };
   };
   return {
@@ -148,7 +164,10 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
 };
 
 /** The real service on a free port, ready; its data folder is the home's own. */
-export const startService = async (cli: CliSetup, args: readonly string[] = []): Promise<CliRun & { readonly url: string }> => {
+export const startService = async (
+  cli: CliSetup,
+  args: readonly string[] = [],
+): Promise<CliRun & { readonly url: string }> => {
   const run = cli.start(['serve', '--port', '0', ...args]);
   const url = await run.saw(/sealane ready on (\S+)\n/);
   return { ...run, url };
@@ -156,10 +175,19 @@ export const startService = async (cli: CliSetup, args: readonly string[] = []):
 
 /** Frames of a task's stream, short to write. */
 export const frames = {
-  task: (state: string, extra: Record<string, unknown> = {}) => ({ task: { id: 't-1', contextId: 'c-1', status: statusOf(state), ...extra } }),
-  status: (state: string, said?: string) => ({ statusUpdate: { taskId: 't-1', contextId: 'c-1', status: statusOf(state, said) } }),
+  task: (state: string, extra: Record<string, unknown> = {}) => ({
+    task: { id: 't-1', contextId: 'c-1', status: statusOf(state), ...extra },
+  }),
+  status: (state: string, said?: string) => ({
+    statusUpdate: { taskId: 't-1', contextId: 'c-1', status: statusOf(state, said) },
+  }),
   chunk: (words: string, append = true) => ({
-    artifactUpdate: { taskId: 't-1', contextId: 'c-1', artifact: { artifactId: 'a-1', parts: [{ text: words }] }, ...(append && { append }) },
+    artifactUpdate: {
+      taskId: 't-1',
+      contextId: 'c-1',
+      artifact: { artifactId: 'a-1', parts: [{ text: words }] },
+      ...(append && { append }),
+    },
   }),
 };
 

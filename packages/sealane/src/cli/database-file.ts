@@ -1,14 +1,31 @@
 import { existsSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 
+import { SealaneError } from '#domain';
 import { holderOf, lockFile, type FileLock } from '#store/sqlite/sqlite-lock';
 
 import { CliError } from './cli-error.ts';
 import { typed } from './command-name.ts';
 
-/** Copies a database into a new file, in one piece, even while somebody writes to it. */
-export const backupFile = async (database: string, target: string, onProgress: (share: number) => void): Promise<void> => {
-  const source = new DatabaseSync(database, { readOnly: true });
+/**
+ * Opens a file that nobody writes to. Without a log beside it, it is opened as one that never changes: then it may lie
+ * on a disk that cannot be written, and no files are left beside it.
+ */
+const openForReading = (file: string): DatabaseSync => {
+  if (existsSync(`${file}-wal`)) return new DatabaseSync(file, { readOnly: true });
+  const url = pathToFileURL(file);
+  url.searchParams.set('immutable', '1');
+  return new DatabaseSync(url, { readOnly: true });
+};
+
+/** Copies a database that nobody writes to, its log included, into a new file. */
+export const backupFile = async (
+  database: string,
+  target: string,
+  onProgress: (share: number) => void,
+): Promise<void> => {
+  const source = openForReading(database);
   try {
     await backup(source, target, {
       rate: 2000,
@@ -27,18 +44,26 @@ export interface DatabaseFacts {
 export const verifyDatabase = (file: string): DatabaseFacts => {
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(file, { readOnly: true });
+    database = openForReading(file);
     const result = Object.values(database.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
     if (result !== 'ok') throw new Error(String(result));
-    const hasTasks = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tasks'").get() !== undefined;
-    if (!hasTasks) throw new CliError('store-damaged', `${file} is a database, but not one of Sealane.`, { next: 'check the name of the file' });
+    const hasTasks =
+      database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tasks'").get() !== undefined;
+    if (!hasTasks)
+      throw new CliError('store-damaged', `${file} is a database, but not one of Sealane.`, {
+        next: 'check the name of the file',
+      });
     return { tasks: Number(database.prepare('SELECT count(*) AS n FROM tasks').get()?.n ?? 0) };
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError('store-damaged', `${file} is damaged or no database: ${error instanceof Error ? error.message : String(error)}.`, {
-      cause: error,
-      next: 'use another backup',
-    });
+    throw new CliError(
+      'store-damaged',
+      `${file} is damaged or no database: ${error instanceof Error ? error.message : String(error)}.`,
+      {
+        cause: error,
+        next: 'use another backup',
+      },
+    );
   } finally {
     database?.close();
   }
@@ -69,14 +94,32 @@ export const findHolder = (database: string): string | undefined => {
 };
 
 /** Keeps the service from starting while the file is exchanged; refuses when it runs. */
-export const requireUnused = (database: string): FileLock => {
+export const requireUnused = (
+  database: string,
+  refusal: (pid: string | undefined) => CliError = isInUse(database),
+): FileLock => {
   try {
     return lockFile(database);
   } catch (error) {
-    const pid = holderOf(database);
-    throw new CliError('store-locked', `${database} is in use${pid === undefined ? '' : ` by process ${pid}`}: stop the service first.`, {
-      cause: error,
-      next: pid === undefined ? typed('doctor') : `kill ${pid}`,
-    });
+    if (error instanceof SealaneError && error.code === 'store-locked') throw refusal(error.facts.pid);
+    throw new CliError(
+      'store-unwritable',
+      `${database}.lock cannot be written: ${error instanceof Error ? error.message : String(error)}.`,
+      {
+        cause: error,
+        next: typed('doctor'),
+      },
+    );
   }
 };
+
+const isInUse =
+  (database: string) =>
+  (pid: string | undefined): CliError =>
+    new CliError(
+      'store-locked',
+      `${database} is in use${pid === undefined ? '' : ` by process ${pid}`}: stop the service first.`,
+      {
+        next: pid === undefined ? typed('doctor') : `kill ${pid}`,
+      },
+    );

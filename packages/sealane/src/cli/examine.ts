@@ -38,11 +38,19 @@ export async function* examine(context: CliContext): AsyncGenerator<Check> {
     yield { name: 'key', ok: false, detail: service.message, next: service.next };
     return;
   }
-  const reached = await attempt('service', () => service.get<unknown>('/healthz'), () => `answers on ${url}`);
+  const reached = await attempt(
+    'service',
+    () => service.get<unknown>('/healthz'),
+    () => `answers on ${url}`,
+  );
   if (!isNamed) yield await checkPort(config, reached.ok);
   yield reached;
   if (!reached.ok) return;
-  const key = await attempt('key', () => service.get<Info>('/admin/info'), ({ version, store }) => `an admin key; version ${version}, ${store}`);
+  const key = await attempt(
+    'key',
+    () => service.get<Info>('/admin/info'),
+    ({ version, store }) => `an admin key; version ${version}, ${store}`,
+  );
   yield key;
   if (key.ok) yield* checkHealth(service);
 }
@@ -85,7 +93,11 @@ const checkFolder = ({ dataDir }: Config): Check => {
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT'
       ? folder(true, `${dataDir} will be made at the first start`)
-      : folder(false, `${dataDir} cannot be used (${code ?? String(error)})`, `chown -R "$USER" ${dataDir}, or ${typed('serve')} --data-dir FOLDER`);
+      : folder(
+          false,
+          `${dataDir} cannot be used (${code ?? String(error)})`,
+          `chown -R "$USER" ${dataDir}, or ${typed('serve')} --data-dir FOLDER`,
+        );
   }
 };
 
@@ -94,7 +106,11 @@ const checkHolder = async (config: Config): Promise<Check> => {
   if (store.kind !== 'sqlite') return { name: 'database', ok: true, detail: store.kind };
   const { findHolder } = await import('./database-file.ts');
   const holder = findHolder(store.file);
-  return { name: 'database', ok: true, detail: holder === undefined ? `${store.file}, not in use` : `${store.file}, in use by process ${holder}` };
+  return {
+    name: 'database',
+    ok: true,
+    detail: holder === undefined ? `${store.file}, not in use` : `${store.file}, in use by process ${holder}`,
+  };
 };
 
 const checkPort = async ({ host, port }: Config, isOurs: boolean): Promise<Check> => {
@@ -106,8 +122,19 @@ const checkPort = async ({ host, port }: Config, isOurs: boolean): Promise<Check
     probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   });
   if (problem === undefined) return { name, ok: true, detail: `${port} is free` };
-  if (problem !== 'EADDRINUSE') return { name, ok: false, detail: `${host}:${port} cannot be listened on (${problem})`, next: `${typed('serve')} --host 127.0.0.1 --port 7421` };
-  return { name, ok: false, detail: `${port} is taken by ${findPortHolder(port) ?? 'another program'}`, next: typed('serve', '--port', String(port + 1)) };
+  if (problem !== 'EADDRINUSE')
+    return {
+      name,
+      ok: false,
+      detail: `${host}:${port} cannot be listened on (${problem})`,
+      next: `${typed('serve')} --host 127.0.0.1 --port 7421`,
+    };
+  return {
+    name,
+    ok: false,
+    detail: `${port} is taken by ${findPortHolder(port) ?? 'another program'}`,
+    next: typed('serve', '--port', String(port + 1)),
+  };
 };
 
 async function* checkHealth(service: ApiClient): AsyncGenerator<Check> {
@@ -119,7 +146,12 @@ async function* checkHealth(service: ApiClient): AsyncGenerator<Check> {
   );
   yield { ...store, ok: store.ok && report?.store === 'ok', next: store.next ?? 'look at the log of the service' };
   for (const { name, ok, detail } of report?.agents ?? []) {
-    yield { name: `agent ${name}`, ok, detail: detail || (ok ? 'ok' : 'not ready'), next: `correct agents.${name} in sealane.yaml` };
+    yield {
+      name: `agent ${name}`,
+      ok,
+      detail: detail || (ok ? 'ok' : 'not ready'),
+      next: `correct agents.${name} in sealane.yaml`,
+    };
   }
 }
 

@@ -8,7 +8,12 @@ import { stateOf, type StreamResponse, type WireTask } from './wire.ts';
 
 export type Beginning =
   /** Sends a message and follows its turn: until the task has ended or asks something. */
-  | { readonly kind: 'send'; readonly params: unknown; readonly agent: string | undefined; readonly idempotencyKey: string }
+  | {
+      readonly kind: 'send';
+      readonly params: unknown;
+      readonly agent: string | undefined;
+      readonly idempotencyKey: string;
+    }
   /** Follows a task until it has ended; with `after`, from the events that come after that number. */
   | { readonly kind: 'watch'; readonly taskId: string; readonly after: number };
 
@@ -25,7 +30,11 @@ const PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000, 8000, 15_000, 15_000, 15_00
  * What happens to a task, each event once and in order, over broken lines. A send is repeated under its idempotency key
  * until the service has told the task's id; from then on the task is subscribed to, after the last number seen.
  */
-export async function* followTask(client: ApiClient, beginning: Beginning, { signal, onBreak }: FollowOptions): AsyncGenerator<Frame> {
+export async function* followTask(
+  client: ApiClient,
+  beginning: Beginning,
+  { signal, onBreak }: FollowOptions,
+): AsyncGenerator<Frame> {
   let taskId = beginning.kind === 'watch' ? beginning.taskId : undefined;
   let lastEventId = beginning.kind === 'watch' ? beginning.after : undefined;
   let isFirst = true;
@@ -33,7 +42,11 @@ export async function* followTask(client: ApiClient, beginning: Beginning, { sig
 
   const open = () =>
     taskId === undefined && beginning.kind === 'send'
-      ? client.stream('SendStreamingMessage', beginning.params, { signal, agent: beginning.agent, idempotencyKey: beginning.idempotencyKey })
+      ? client.stream('SendStreamingMessage', beginning.params, {
+          signal,
+          agent: beginning.agent,
+          idempotencyKey: beginning.idempotencyKey,
+        })
       : client.stream('SubscribeToTask', { id: taskId }, { signal, lastEventId });
 
   for (;;) {
@@ -41,7 +54,8 @@ export async function* followTask(client: ApiClient, beginning: Beginning, { sig
     try {
       for await (const frame of open()) {
         // Events that a service without cursors tells again are not told twice.
-        if (frame.seq !== undefined && lastEventId !== undefined && frame.seq <= lastEventId && !frame.response.task) continue;
+        if (frame.seq !== undefined && lastEventId !== undefined && frame.seq <= lastEventId && !frame.response.task)
+          continue;
         lastEventId = frame.seq ?? lastEventId;
         taskId ??= taskIdOf(frame.response);
         failures = 0;
@@ -76,14 +90,20 @@ const isWorthRetrying = ({ code, isTransient }: CliError, isKnown: boolean): boo
   isTransient || (isKnown && (code === 'unreachable' || code === 'unavailable' || code === 'rate-limited'));
 
 /** A stream that ended without a last word: asks for the task, and tells it if that was the end. */
-async function* isOver(client: ApiClient, taskId: string, beginning: Beginning, seen: number | undefined): AsyncGenerator<Frame, boolean> {
+async function* isOver(
+  client: ApiClient,
+  taskId: string,
+  beginning: Beginning,
+  seen: number | undefined,
+): AsyncGenerator<Frame, boolean> {
   const task = await client.rpc<WireTask>('GetTask', { id: taskId });
   if (!isEnd(stateOf(task.status), beginning)) return false;
   yield { seq: seen, response: { task } };
   return true;
 }
 
-const isEnd = (state: State, beginning: Beginning): boolean => isTerminal(state) || (beginning.kind === 'send' && isInterrupted(state));
+const isEnd = (state: State, beginning: Beginning): boolean =>
+  isTerminal(state) || (beginning.kind === 'send' && isInterrupted(state));
 
 const isLast = ({ message, statusUpdate, task }: StreamResponse, beginning: Beginning, isFirst: boolean): boolean => {
   if (message) return true;

@@ -15,7 +15,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string;
+};
 const program = createProgram(version);
 
 /** Wrong usage is told like every other failure; commander itself would only print. */
@@ -34,7 +36,8 @@ try {
   } else if (error.exitCode === 0) process.exitCode = EXIT.ok;
   else {
     // `sealane` alone prints its help and wants nothing more.
-    if (error.code !== 'commander.help') output.failure(usageError(error.message.replace(/^error: /, ''), typed(...helpWords())));
+    if (error.code !== 'commander.help')
+      output.failure(usageError(error.message.replace(/^error: /, ''), typed(...helpWords())));
     process.exitCode = EXIT.usage;
   }
 }

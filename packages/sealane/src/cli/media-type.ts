@@ -38,4 +38,5 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The media type that a file's name promises. */
-export const mediaTypeOf = (file: string): string => MEDIA_TYPES[extname(file).toLowerCase()] ?? 'application/octet-stream';
+export const mediaTypeOf = (file: string): string =>
+  MEDIA_TYPES[extname(file).toLowerCase()] ?? 'application/octet-stream';

@@ -14,7 +14,11 @@ interface NewFileOptions {
  * Writes a file that nobody else can read, and gives it its name only when it is complete and on disk: what is there
  * under the name is never half a file, and never somebody else's that was overwritten by accident.
  */
-export const writeNewFile = async (target: string, options: NewFileOptions, content: AsyncIterable<Uint8Array>): Promise<void> =>
+export const writeNewFile = async (
+  target: string,
+  options: NewFileOptions,
+  content: AsyncIterable<Uint8Array>,
+): Promise<void> =>
   makeNewFile(target, options, async (draft) => {
     await using file = await open(draft, 'wx', 0o600);
     for await (const chunk of content) await file.writeFile(chunk);
@@ -22,7 +26,11 @@ export const writeNewFile = async (target: string, options: NewFileOptions, cont
   });
 
 /** The same for content that is written by somebody who wants a path. */
-export const makeNewFile = async (target: string, { force, verify }: NewFileOptions, make: (draft: string) => Promise<void>): Promise<void> => {
+export const makeNewFile = async (
+  target: string,
+  { force, verify }: NewFileOptions,
+  make: (draft: string) => Promise<void>,
+): Promise<void> => {
   if (!force && (await exists(target))) throw alreadyThere(target);
   const draft = `${target}.${randomBytes(4).toString('hex')}.part`;
   try {
@@ -32,7 +40,8 @@ export const makeNewFile = async (target: string, { force, verify }: NewFileOpti
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'EEXIST') throw alreadyThere(target);
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOSPC') throw new CliError('store-unwritable', `${target} cannot be written (${code}).`, { cause: error });
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOSPC')
+      throw new CliError('store-unwritable', `${target} cannot be written (${code}).`, { cause: error });
     throw error;
   } finally {
     await rm(draft, { force: true });

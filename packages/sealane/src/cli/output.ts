@@ -36,7 +36,8 @@ export interface Output {
 
 export const createOutput = ({ json, quiet, color }: OutputOptions): Output => {
   const { stdout, stderr } = process;
-  const style = (stream: NodeJS.WriteStream) => (format: Style, text: string) => (color ? styleText(format, text, { stream }) : text);
+  const style = (stream: NodeJS.WriteStream) => (format: Style, text: string) =>
+    color ? styleText(format, text, { stream }) : text;
   const onStderr = style(stderr);
   let hasProgress = false;
   const clearProgress = () => {
@@ -69,8 +70,11 @@ export const createOutput = ({ json, quiet, color }: OutputOptions): Output => {
     style: style(stdout),
     failure: ({ code, message, next }) => {
       clearProgress();
-      const asText = () => `${onStderr('red', 'error:')} ${printable(message)}${next === undefined ? '' : `\nnext:  ${printable(next)}`}`;
-      stderr.write(`${json ? JSON.stringify({ error: { code, message, ...(next !== undefined && { next }) } }) : asText()}\n`);
+      const asText = () =>
+        `${onStderr('red', 'error:')} ${printable(message)}${next === undefined ? '' : `\nnext:  ${printable(next)}`}`;
+      stderr.write(
+        `${json ? JSON.stringify({ error: { code, message, ...(next !== undefined && { next }) } }) : asText()}\n`,
+      );
     },
   };
 };

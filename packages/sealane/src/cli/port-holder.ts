@@ -6,7 +6,8 @@ export const findPortHolder = (port: number): string | undefined => {
     const sockets = new Set(['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => listeningSockets(table, port)));
     if (sockets.size === 0) return undefined;
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      if (openFiles(pid).some((file) => sockets.has(file))) return `${readFileSync(`/proc/${pid}/comm`, 'utf8').trim()} (process ${pid})`;
+      if (openFiles(pid).some((file) => sockets.has(file)))
+        return `${readFileSync(`/proc/${pid}/comm`, 'utf8').trim()} (process ${pid})`;
     }
   } catch {
     // Another system, or a process that went away while we looked.

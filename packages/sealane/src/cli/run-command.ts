@@ -5,7 +5,10 @@ import { createCliContext, type CliContext, type GlobalOptions } from './cli-con
 import type { ExitCode } from './exit-codes.ts';
 
 /** Runs the action of a command with what commands share; whatever it throws is told, with the next step. */
-export type RunCommand = (command: Command, action: (context: CliContext) => Promise<ExitCode> | ExitCode) => Promise<void>;
+export type RunCommand = (
+  command: Command,
+  action: (context: CliContext) => Promise<ExitCode> | ExitCode,
+) => Promise<void>;
 
 export const runCommand: RunCommand = async (command, action) => {
   const context = createCliContext(command.optsWithGlobals<GlobalOptions>());
@@ -15,7 +18,8 @@ export const runCommand: RunCommand = async (command, action) => {
     const failure = toCliError(error);
     context.output.failure(failure);
     // A bug: the stack helps whoever looks for it, and nobody else.
-    if (failure.code === 'internal' && process.env.SEALANE_DEBUG && failure.cause instanceof Error) console.error(failure.cause);
+    if (failure.code === 'internal' && process.env.SEALANE_DEBUG && failure.cause instanceof Error)
+      console.error(failure.cause);
     process.exitCode = failure.exitCode;
   }
 };

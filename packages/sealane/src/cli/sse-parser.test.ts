@@ -13,12 +13,11 @@ const parse = async (...chunks: readonly (string | Uint8Array)[]) => {
 };
 
 test('events, ids that stay, comments, several data lines, all line ends', async () => {
-  expect(await parse('id: 1\ndata: a\n\n: beat\n\ndata:b\ndata: c\r\n\r\nevent: x\nid:2\rdata: d\r\rignored: y\n\ndata: cut')).toEqual([
-    { id: '1', data: 'a' },
-    undefined,
-    { id: '1', data: 'b\nc' },
-    { id: '2', data: 'd' },
-  ]);
+  expect(
+    await parse(
+      'id: 1\ndata: a\n\n: beat\n\ndata:b\ndata: c\r\n\r\nevent: x\nid:2\rdata: d\r\rignored: y\n\ndata: cut',
+    ),
+  ).toEqual([{ id: '1', data: 'a' }, undefined, { id: '1', data: 'b\nc' }, { id: '2', data: 'd' }]);
 });
 
 test('however the bytes are cut, the events are the same', async () => {
@@ -26,10 +25,14 @@ test('however the bytes are cut, the events are the same', async () => {
   const expected = await parse(whole);
   expect(expected).toEqual([{ id: '7', data: '{"text":"grüße 🌊"}' }, undefined, { id: '7', data: 'x' }]);
   await assert(
-    asyncProperty(array(integer({ min: 0, max: whole.length }), { maxLength: 12 }), constantFrom(true, false), async (cuts, isBytewise) => {
-      const places = isBytewise ? whole.keys().toArray() : [...cuts].toSorted((a, b) => a - b);
-      const chunks = [0, ...places].map((start, index) => whole.subarray(start, places[index] ?? whole.length));
-      expect(await parse(...chunks)).toEqual(expected);
-    }),
+    asyncProperty(
+      array(integer({ min: 0, max: whole.length }), { maxLength: 12 }),
+      constantFrom(true, false),
+      async (cuts, isBytewise) => {
+        const places = isBytewise ? whole.keys().toArray() : [...cuts].toSorted((a, b) => a - b);
+        const chunks = [0, ...places].map((start, index) => whole.subarray(start, places[index] ?? whole.length));
+        expect(await parse(...chunks)).toEqual(expected);
+      },
+    ),
   );
 });

@@ -111,7 +111,8 @@ export const createTaskPrinter = (output: Output): TaskPrinter => {
   };
 };
 
-export const messageText = ({ parts }: Message): string => parts.map((part) => part.text ?? describePart(part)).join('');
+export const messageText = ({ parts }: Message): string =>
+  parts.map((part) => part.text ?? describePart(part)).join('');
 
 /** A part that is not text, in a line. */
 export const describePart = ({ data, filename, mediaType, raw, url }: Part): string => {

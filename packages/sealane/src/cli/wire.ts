@@ -36,7 +36,10 @@ export interface StreamResponse {
 
 /** `TASK_STATE_INPUT_REQUIRED` → `input-required` */
 export const stateOf = (status: WireStatus): State =>
-  status.state.replace(/^TASK_STATE_/, '').toLowerCase().replaceAll('_', '-') as State;
+  status.state
+    .replace(/^TASK_STATE_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-') as State;
 
 /** A task as the admin API shows it. */
 export interface TaskView {

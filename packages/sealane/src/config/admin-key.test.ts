@@ -32,9 +32,13 @@ test('many calls at once, in several processes, all get one key', async () => {
     const keys = await Promise.all(Array.from({ length: 8 }, () => ensureAdminKey(${JSON.stringify(folder)})));
     console.log(keys.join('\\n'));`;
   const runs = Array.from({ length: 3 }, () =>
-    spawn(process.execPath, ['--conditions=sealane:source', '--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    spawn(process.execPath, ['--conditions=sealane:source', '--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
   );
-  const keys = (await Promise.all(runs.map(({ stdout }) => text(stdout)))).flatMap((output) => output.trim().split('\n'));
+  const keys = (await Promise.all(runs.map(({ stdout }) => text(stdout)))).flatMap((output) =>
+    output.trim().split('\n'),
+  );
   expect(keys).toHaveLength(24);
   expect(new Set(keys)).toEqual(new Set([readFileSync(adminKeyFile(folder), 'utf8').trim()]));
 });
@@ -42,7 +46,10 @@ test('many calls at once, in several processes, all get one key', async () => {
 test('a key that others can read is refused with what to type', async () => {
   await ensureAdminKey(folder);
   chmodSync(adminKeyFile(folder), 0o640);
-  await expect(ensureAdminKey(folder)).rejects.toMatchObject({ code: 'bad-config', message: expect.stringContaining(`chmod 600 ${adminKeyFile(folder)}`) });
+  await expect(ensureAdminKey(folder)).rejects.toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining(`chmod 600 ${adminKeyFile(folder)}`),
+  });
 });
 
 test('an empty key is refused', async () => {
@@ -53,5 +60,8 @@ test('an empty key is refused', async () => {
 
 test('a folder that cannot be made is refused with the way out', async () => {
   writeFileSync(join(parent, 'file'), '');
-  await expect(ensureAdminKey(join(parent, 'file', 'data'))).rejects.toMatchObject({ code: 'store-unwritable', message: expect.stringContaining('--data-dir') });
+  await expect(ensureAdminKey(join(parent, 'file', 'data'))).rejects.toMatchObject({
+    code: 'store-unwritable',
+    message: expect.stringContaining('--data-dir'),
+  });
 });

@@ -22,7 +22,8 @@ export const ensureAdminKey = async (dataDir: string): Promise<string> => {
   }
   // Whoever was first has made the key; everybody reads the same one.
   const made = await findAdminKey(dataDir);
-  if (made === undefined) throw new SealaneError('store-unwritable', `${target} was removed while it was made: start again.`);
+  if (made === undefined)
+    throw new SealaneError('store-unwritable', `${target} was removed while it was made: start again.`);
   return made;
 };
 
@@ -32,15 +33,26 @@ export const findAdminKey = async (dataDir: string): Promise<string | undefined>
   try {
     const { mode } = await stat(file);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw new SealaneError('bad-config', `Other users can read the admin key in ${file}. Type: chmod 600 ${file}`, { facts: { file } });
+      throw new SealaneError('bad-config', `Other users can read the admin key in ${file}. Type: chmod 600 ${file}`, {
+        facts: { file },
+      });
     }
     const key = (await readFile(file, 'utf8')).trim();
-    if (key === '') throw new SealaneError('bad-config', `${file} is empty. Delete it (rm ${file}); the next start makes a new key.`, { facts: { file } });
+    if (key === '')
+      throw new SealaneError(
+        'bad-config',
+        `${file} is empty. Delete it (rm ${file}); the next start makes a new key.`,
+        { facts: { file } },
+      );
     return key;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     if ((error as NodeJS.ErrnoException).code === 'EACCES') {
-      throw new SealaneError('bad-config', `The admin key in ${file} belongs to another user. Run this as its owner, or choose another folder with --data-dir.`, { cause: error });
+      throw new SealaneError(
+        'bad-config',
+        `The admin key in ${file} belongs to another user. Run this as its owner, or choose another folder with --data-dir.`,
+        { cause: error },
+      );
     }
     throw error;
   }
@@ -51,7 +63,11 @@ const makePrivateFolder = async (folder: string): Promise<void> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new SealaneError('store-unwritable', `The data folder ${folder} cannot be made (${code}). Choose another with --data-dir.`, { cause: error });
+    throw new SealaneError(
+      'store-unwritable',
+      `The data folder ${folder} cannot be made (${code}). Choose another with --data-dir.`,
+      { cause: error },
+    );
   }
 };
 
@@ -62,7 +78,11 @@ const writeDurably = async (file: string, text: string): Promise<void> => {
     await handle.sync();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new SealaneError('store-unwritable', `The admin key cannot be written to ${file} (${code}). Make the folder writable, or choose another with --data-dir.`, { cause: error });
+    throw new SealaneError(
+      'store-unwritable',
+      `The admin key cannot be written to ${file} (${code}). Make the folder writable, or choose another with --data-dir.`,
+      { cause: error },
+    );
   }
 };
 

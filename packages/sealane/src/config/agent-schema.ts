@@ -27,10 +27,7 @@ const commonSettings = (concurrency: number) => ({
     .enum(['fail', 'retry'])
     .default('fail')
     .describe('What becomes of a run whose instance died: fail it, or try again (at most 3 attempts)'),
-  reply: z
-    .enum(['task', 'message'])
-    .default('task')
-    .describe('message: every answer is a Message instead of a task'),
+  reply: z.enum(['task', 'message']).default('task').describe('message: every answer is a Message instead of a task'),
   title: z.string().min(1).optional().describe('The name on the card'),
   description: z.string().optional().describe('The description on the card'),
   skills: z.array(skillSchema).default([]).describe('The skills on the card'),

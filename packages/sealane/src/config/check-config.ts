@@ -32,7 +32,10 @@ const checkKeys = ({ keys, agents }: Readonly<Record<string, unknown>>, report: 
     const wanted: readonly unknown[] = isRecord(key) && Array.isArray(key.agents) ? key.agents : [];
     for (const [index, agent] of wanted.entries()) {
       if (typeof agent === 'string' && !known.includes(agent)) {
-        report(['keys', name, 'agents', index], `names the agent ${agent}, which is not configured; known: ${known.join(', ')}.`);
+        report(
+          ['keys', name, 'agents', index],
+          `names the agent ${agent}, which is not configured; known: ${known.join(', ')}.`,
+        );
       }
     }
   }

@@ -15,7 +15,8 @@ export class ConfigError extends SealaneError {
 
   constructor(problems: readonly ConfigProblem[]) {
     const lines = problems.map(({ where, setting, message }) => `  ${where}: ${setting && `${setting} `}${message}`);
-    const heading = problems.length === 1 ? 'The configuration has a problem:' : `The configuration has ${problems.length} problems:`;
+    const heading =
+      problems.length === 1 ? 'The configuration has a problem:' : `The configuration has ${problems.length} problems:`;
     super('bad-config', [heading, ...lines].join('\n'), { facts: { problems: String(problems.length) } });
     this.problems = problems;
   }

@@ -32,8 +32,17 @@ export const readConfigFile = (path: string, surroundings: Surroundings): Config
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') return undefined;
-    const message = code === 'EACCES' ? 'cannot be read: give its owner the right to (chmod u+r).' : `cannot be read: ${String(error)}`;
-    return { path, values: {}, problems: [{ where: path, setting: '', message }], borrowed: new Map(), lineOf: () => 1 };
+    const message =
+      code === 'EACCES'
+        ? 'cannot be read: give its owner the right to (chmod u+r).'
+        : `cannot be read: ${String(error)}`;
+    return {
+      path,
+      values: {},
+      problems: [{ where: path, setting: '', message }],
+      borrowed: new Map(),
+      lineOf: () => 1,
+    };
   }
   return parseConfigFile(path, text, surroundings);
 };
@@ -53,7 +62,11 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
   }
   const data: unknown = document.toJS();
   if (data === null || data === undefined) return { ...empty, problems: [] };
-  if (!isRecord(data)) return { ...empty, problems: [{ where: `${path}:1`, setting: '', message: 'must be a map of settings, like `port: 7420`.' }] };
+  if (!isRecord(data))
+    return {
+      ...empty,
+      problems: [{ where: `${path}:1`, setting: '', message: 'must be a map of settings, like `port: 7420`.' }],
+    };
 
   const problems: ConfigProblem[] = [];
   const borrowed = new Map<string, string>();
@@ -62,17 +75,23 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
 
   /** `${NAME}` anywhere in a text; `$${` stays `${`. */
   const replaceVariables = (value: string, setting: SettingPath): unknown => {
-    const replaced = value.replaceAll(/\$(\$\{)|\$\{([A-Za-z_]\w*)\}/g, (whole, escaped: string | undefined, name: string) => {
-      if (escaped !== undefined) return escaped;
-      borrowed.set(setting.join('.'), whole);
-      const found = surroundings.env[name];
-      if (found === undefined) report(setting, `needs the environment variable ${name}, which is not set: export ${name}=…`);
-      return found ?? '';
-    });
+    const replaced = value.replaceAll(
+      /\$(\$\{)|\$\{([A-Za-z_]\w*)\}/g,
+      (whole, escaped: string | undefined, name: string) => {
+        if (escaped !== undefined) return escaped;
+        borrowed.set(setting.join('.'), whole);
+        const found = surroundings.env[name];
+        if (found === undefined)
+          report(setting, `needs the environment variable ${name}, which is not set: export ${name}=…`);
+        return found ?? '';
+      },
+    );
     if (replaced === value || !/^\$\{\w+\}$/.test(value)) return replaced;
     // `port: ${PORT}` means a number, `token: "${TOKEN}"` a text, whatever is in it.
     const node = document.getIn(setting, true);
-    return isScalar(node) && node.type === 'PLAIN' && /^(-?\d+(\.\d+)?|true|false)$/.test(replaced) ? JSON.parse(replaced) : replaced;
+    return isScalar(node) && node.type === 'PLAIN' && /^(-?\d+(\.\d+)?|true|false)$/.test(replaced)
+      ? JSON.parse(replaced)
+      : replaced;
   };
 
   const readSecret = (value: string, setting: SettingPath): string => {
@@ -81,7 +100,10 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
     try {
       return readFileSync(file, 'utf8').trim();
     } catch (error) {
-      report(setting, `names the file ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`);
+      report(
+        setting,
+        `names the file ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`,
+      );
       return '';
     }
   };
@@ -104,7 +126,9 @@ const lineIn = (document: Document, lines: LineCounter, path: SettingPath): numb
   for (let depth = path.length; depth > 0; depth -= 1) {
     const parent = document.getIn(path.slice(0, depth - 1), true) ?? document.contents;
     const key = path[depth - 1];
-    const pair = isMap(parent) ? parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key)) : undefined;
+    const pair = isMap(parent)
+      ? parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key))
+      : undefined;
     const node = pair?.key ?? document.getIn(path.slice(0, depth), true);
     if (isScalar(node) && node.range) return lines.linePos(node.range[0]).line;
   }

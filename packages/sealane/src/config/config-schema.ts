@@ -7,7 +7,10 @@ const MIB = 1024 * 1024;
 /** Names go into URLs, lane keys and tables; this is what all of them take without escaping. */
 const nameSchema = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be letters, digits, ".", "_" or "-", at most 64, and start with a letter or digit');
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    'must be letters, digits, ".", "_" or "-", at most 64, and start with a letter or digit',
+  );
 
 const portSchema = z.int().min(0).max(65_535);
 
@@ -59,8 +62,16 @@ const limitsSchema = z.strictObject({
   ownerWaiting: z.int().min(0).default(0).describe('Turns that wait for one owner; 0 is no limit'),
   ownerRunning: z.int().min(0).default(0).describe('Runs of one owner at the same time; 0 is no limit'),
   eventBytes: z.int().min(1024).default(MIB).describe('One event'),
-  artifactBytes: z.int().min(1024).default(16 * MIB).describe('One artifact'),
-  taskBytes: z.int().min(1024).default(64 * MIB).describe('One task with all its artifacts'),
+  artifactBytes: z
+    .int()
+    .min(1024)
+    .default(16 * MIB)
+    .describe('One artifact'),
+  taskBytes: z
+    .int()
+    .min(1024)
+    .default(64 * MIB)
+    .describe('One task with all its artifacts'),
   ratePerMinute: z.int().min(1).default(6000).describe('Requests of one caller in a minute'),
   slots: z.int().min(1).max(100_000).default(256).describe('Runs at the same time on one instance, of all agents'),
 });

@@ -17,7 +17,8 @@ export const describeConfig = (loaded: LoadedConfig): readonly SettingView[] => 
       for (const [key, item] of Object.entries(value)) visit(item, [...path, key]);
       return;
     }
-    if (value !== undefined) views.push({ setting: path.join('.'), value: mask(value, path, loaded), source: loaded.sourceOf(path) });
+    if (value !== undefined)
+      views.push({ setting: path.join('.'), value: mask(value, path, loaded), source: loaded.sourceOf(path) });
   };
   visit(loaded.config, []);
   return views;

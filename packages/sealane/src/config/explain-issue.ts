@@ -20,10 +20,15 @@ export const explainIssue = (
   const given = valueAt(values, path);
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(path, values);
-    return issue.keys.map((key) => ({ path: [...path, key], message: `is not a setting${suggest(key, known, known.length < 8)}` }));
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      message: `is not a setting${suggest(key, known, known.length < 8)}`,
+    }));
   }
   if (given === undefined) return [{ path, message: 'is missing.' }];
-  return [{ path, message: `${sentenceOf(issue, given)}${isHidden(path) || issue.code === 'custom' ? '' : showing(given)}.` }];
+  return [
+    { path, message: `${sentenceOf(issue, given)}${isHidden(path) || issue.code === 'custom' ? '' : showing(given)}.` },
+  ];
 };
 
 const sentenceOf = (issue: z.core.$ZodIssue, given: unknown): string => {
@@ -31,7 +36,9 @@ const sentenceOf = (issue: z.core.$ZodIssue, given: unknown): string => {
     case 'invalid_type':
       return `must be ${KINDS[issue.expected] ?? issue.expected}`;
     case 'too_small':
-      return issue.origin === 'array' ? 'must not be empty' : `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`;
+      return issue.origin === 'array'
+        ? 'must not be empty'
+        : `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`;
     case 'too_big':
       return `must be ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`;
     case 'invalid_value':
@@ -70,7 +77,9 @@ const connectorSentence = (given: unknown, options: readonly string[]): string =
 
 /** Short values help to see the mistake; long ones and whole maps do not. */
 const showing = (given: unknown): string =>
-  (typeof given === 'string' && given.length <= 40 && !given.includes('@')) || typeof given === 'number' || typeof given === 'boolean'
+  (typeof given === 'string' && given.length <= 40 && !given.includes('@')) ||
+  typeof given === 'number' ||
+  typeof given === 'boolean'
     ? `, not ${JSON.stringify(given)}`
     : '';
 
@@ -86,7 +95,10 @@ const suggest = (key: string, known: readonly string[], isShort: boolean): strin
 };
 
 const valueAt = (values: unknown, path: SettingPath): unknown =>
-  path.reduce<unknown>((value, step) => (isRecord(value) || Array.isArray(value) ? (value as Record<string, unknown>)[step] : undefined), values);
+  path.reduce<unknown>(
+    (value, step) => (isRecord(value) || Array.isArray(value) ? (value as Record<string, unknown>)[step] : undefined),
+    values,
+  );
 
 /** The settings that the published schema knows at a place; where it has a choice, the chosen connector decides. */
 const keysAt = (path: SettingPath, values: unknown): readonly string[] => {

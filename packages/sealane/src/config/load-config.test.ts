@@ -24,7 +24,9 @@ const problemsOf = (yaml: string, flags: Flags = {}, env: NodeJS.ProcessEnv = {}
     load(yaml, flags, env);
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigError);
-    return (error as ConfigError).problems.map(({ where, setting, message }) => `${where} ${setting} ${message}`.replaceAll(`${home}/`, ''));
+    return (error as ConfigError).problems.map(({ where, setting, message }) =>
+      `${where} ${setting} ${message}`.replaceAll(`${home}/`, ''),
+    );
   }
   return [];
 };
@@ -48,13 +50,19 @@ describe('without a file', () => {
   });
 
   test('a file that was named must exist', () => {
-    expect(() => loadConfig({ flags: { config: 'absent.yaml' }, env: {}, cwd: home, home })).toThrow(/absent\.yaml: does not exist/);
+    expect(() => loadConfig({ flags: { config: 'absent.yaml' }, env: {}, cwd: home, home })).toThrow(
+      /absent\.yaml: does not exist/,
+    );
   });
 });
 
 describe('sources', () => {
   test('flags win over the environment, the environment over the file, the file over the defaults', () => {
-    const loaded = load('port: 1\nhost: localhost\nlogLevel: warn\n', { port: '3' }, { SEALANE_PORT: '2', SEALANE_HOST: '127.0.0.2', SEALANE_STORE: '' });
+    const loaded = load(
+      'port: 1\nhost: localhost\nlogLevel: warn\n',
+      { port: '3' },
+      { SEALANE_PORT: '2', SEALANE_HOST: '127.0.0.2', SEALANE_STORE: '' },
+    );
     expect(loaded.config).toMatchObject({ port: 3, host: '127.0.0.2', logLevel: 'warn', store: 'sqlite' });
     expect(loaded.sourceOf(['port'])).toEqual({ kind: 'flag', name: '--port' });
     expect(loaded.sourceOf(['host'])).toEqual({ kind: 'environment', name: 'SEALANE_HOST' });
@@ -66,7 +74,8 @@ describe('sources', () => {
   test('paths start at the file in the file, at the current folder elsewhere, and at home with ~', () => {
     const file = join(home, 'etc.yaml');
     writeFileSync(file, 'dataDir: data\n');
-    const at = (flags: Flags, env: NodeJS.ProcessEnv = {}) => loadConfig({ flags, env, cwd: '/work', home }).config.dataDir;
+    const at = (flags: Flags, env: NodeJS.ProcessEnv = {}) =>
+      loadConfig({ flags, env, cwd: '/work', home }).config.dataDir;
     expect(at({ config: file })).toBe(join(home, 'data'));
     expect(at({}, { SEALANE_CONFIG: file })).toBe(join(home, 'data'));
     expect(at({ config: file, dataDir: 'here' })).toBe('/work/here');
@@ -78,8 +87,12 @@ describe('sources', () => {
     expect(load('adminKeyFile: secret\n').config.adminKey).toBe('sl_from_file');
     expect(load('adminKeyFile: secret\n', {}, { SEALANE_ADMIN_KEY: 'sl_env' }).config.adminKey).toBe('sl_env');
     expect(load('adminKey: sl_yaml\n', { adminKeyFile: 'secret' }).config.adminKey).toBe('sl_from_file');
-    expect(problemsOf('adminKey: a\nadminKeyFile: secret\n')).toEqual(['sealane.yaml:2 adminKeyFile and adminKey are both given: keep one of them.']);
-    expect(problemsOf('', { adminKeyFile: 'nowhere' })[0]).toMatch(/^--admin-key-file adminKeyFile names nowhere, which cannot be read \(ENOENT\)/);
+    expect(problemsOf('adminKey: a\nadminKeyFile: secret\n')).toEqual([
+      'sealane.yaml:2 adminKeyFile and adminKey are both given: keep one of them.',
+    ]);
+    expect(problemsOf('', { adminKeyFile: 'nowhere' })[0]).toMatch(
+      /^--admin-key-file adminKeyFile names nowhere, which cannot be read \(ENOENT\)/,
+    );
   });
 });
 
@@ -99,7 +112,10 @@ describe('secrets', () => {
     writeFileSync(join(home, 'token'), 'from-file\n');
     const { config } = load(yaml, {}, { ADMIN: '12345', PORT: '81' });
     expect(config).toMatchObject({ adminKey: '12345', port: 81 });
-    expect(config.agents.main).toMatchObject({ command: ['cat', 'file:kept', '${HOME}'], env: { FETCHED: 'from-file' } });
+    expect(config.agents.main).toMatchObject({
+      command: ['cat', 'file:kept', '${HOME}'],
+      env: { FETCHED: 'from-file' },
+    });
   });
 
   test('none of them appears in the description', () => {
@@ -116,7 +132,9 @@ describe('secrets', () => {
   });
 
   test('none of them appears in a refusal', () => {
-    expect(problemsOf('adminKey: "two words"\nstore: postgers://me:hunter2@db\n').join()).not.toMatch(/two words|hunter2/);
+    expect(problemsOf('adminKey: "two words"\nstore: postgers://me:hunter2@db\n').join()).not.toMatch(
+      /two words|hunter2/,
+    );
     expect(problemsOf('logLevel: ${LEVEL}\n', {}, { LEVEL: 'hunter2' })).toEqual([
       'sealane.yaml:1 logLevel must be trace, debug, info, warn, error, fatal, silent.',
     ]);
@@ -174,7 +192,10 @@ describe('refusals', () => {
     ['port: 1\nport: 2', /sealane\.yaml:2 {2}is not valid YAML: .*unique/i],
     ['- a', /must be a map of settings/],
     ['agents: {}', /sealane\.yaml:1 agents must name at least one agent/],
-    ['agents:\n  a: { connector: echo, default: true }\n  b: { connector: echo, default: true }', /sealane\.yaml:3 agents\.b\.default must be true for one agent only; a is/],
+    [
+      'agents:\n  a: { connector: echo, default: true }\n  b: { connector: echo, default: true }',
+      /sealane\.yaml:3 agents\.b\.default must be true for one agent only; a is/,
+    ],
     ['store: mysql://db', /store must be sqlite, memory or postgres:/],
     ['publicUrl: ftp://x', /publicUrl must be an address like https:/],
     ['port: 8000\ngrpcPort: 8000', /grpcPort must differ from port/],
@@ -189,16 +210,44 @@ describe('refusals', () => {
   });
 
   test('a setting that resembles none gets the list of those that exist', () => {
-    expect(problemsOf('keys: { a: { zzz: 1 } }')).toEqual(['sealane.yaml:1 keys.a.zzz is not a setting; known here: agents, permission, rate.']);
-    expect(problemsOf('zzzzzzzz: 1')).toEqual(['sealane.yaml:1 zzzzzzzz is not a setting; see `sealane config schema`.']);
+    expect(problemsOf('keys: { a: { zzz: 1 } }')).toEqual([
+      'sealane.yaml:1 keys.a.zzz is not a setting; known here: agents, permission, rate.',
+    ]);
+    expect(problemsOf('zzzzzzzz: 1')).toEqual([
+      'sealane.yaml:1 zzzzzzzz is not a setting; see `sealane config schema`.',
+    ]);
+  });
+
+  test('the settings of a program are known by name and checked with the rest', () => {
+    const yaml = [
+      'agents:',
+      '  main:',
+      '    connector: command',
+      '    command: [cat]',
+      '    input: argument',
+      '  other:',
+      '    connector: command',
+      '    comand: [cat]',
+      '    timeoutMinutes: soon',
+    ].join('\n');
+    expect(problemsOf(yaml)).toEqual([
+      expect.stringMatching(/^sealane\.yaml:5 agents\.main\.input `argument` needs `\{message\}`/),
+      'sealane.yaml:6 agents.other.command is missing.',
+      'sealane.yaml:9 agents.other.timeoutMinutes must be a number, not "soon".',
+      'sealane.yaml:8 agents.other.comand is not a setting; did you mean "command"?',
+    ]);
   });
 
   test('an address that others can reach needs TLS in front or a clear word', () => {
     const [problem, ...more] = problemsOf('', { host: '0.0.0.0' });
     expect(more).toEqual([]);
-    expect(problem).toMatch(/^--host host is 0\.0\.0\.0, which other machines can reach.*--public-url https:.*--insecure-http/);
+    expect(problem).toMatch(
+      /^--host host is 0\.0\.0\.0, which other machines can reach.*--public-url https:.*--insecure-http/,
+    );
     expect(problemsOf('', { host: '0.0.0.0', publicUrl: 'http://tasks.example' })).toHaveLength(1);
-    expect(load('', { host: '0.0.0.0', publicUrl: 'https://tasks.example/' }).config.publicUrl).toBe('https://tasks.example');
+    expect(load('', { host: '0.0.0.0', publicUrl: 'https://tasks.example/' }).config.publicUrl).toBe(
+      'https://tasks.example',
+    );
     expect(load('', { host: '::', insecureHttp: true }).config.host).toBe('::');
     for (const host of ['localhost', '127.0.0.9', '::1']) expect(load('', { host }).config.host).toBe(host);
   });

@@ -41,7 +41,8 @@ export const loadConfig = (input: ConfigInput): LoadedConfig => {
 
   const { path, isNamed } = findFile(input, flags, environment);
   const file = readConfigFile(path, input);
-  if (!file && isNamed) problems.push({ where: path, setting: '', message: 'does not exist: correct --config or SEALANE_CONFIG.' });
+  if (!file && isNamed)
+    problems.push({ where: path, setting: '', message: 'does not exist: correct --config or SEALANE_CONFIG.' });
   problems.push(...(file?.problems ?? []));
 
   const sourceOf = (setting: SettingPath) => findSource(setting, flags, environment, file);
@@ -54,7 +55,9 @@ export const loadConfig = (input: ConfigInput): LoadedConfig => {
   const given = resolvePaths({ ...file?.values, ...valuesOf(environment), ...valuesOf(flags) }, sourceOf, input);
   const values = readAdminKeyFile(given, sourceOf, report);
   const parsed = configSchema.safeParse(values);
-  for (const { path: setting, message } of (parsed.error?.issues ?? []).flatMap((issue) => explainIssue(issue, values, isHidden))) {
+  for (const { path: setting, message } of (parsed.error?.issues ?? []).flatMap((issue) =>
+    explainIssue(issue, values, isHidden),
+  )) {
     // A secret that could not be fetched has been reported already.
     if (!file?.problems.some((problem) => problem.setting === setting.join('.'))) report(setting, message);
   }
@@ -92,7 +95,9 @@ const findSource = (
   if (flag) return { kind: 'flag', name: flag.name };
   const variable = environment.get(top);
   if (variable) return { kind: 'environment', name: variable.name };
-  return file && has(file.values, path) ? { kind: 'file', path: file.path, line: file.lineOf(path) } : { kind: 'default' };
+  return file && has(file.values, path)
+    ? { kind: 'file', path: file.path, line: file.lineOf(path) }
+    : { kind: 'default' };
 };
 
 const has = (values: unknown, [step, ...rest]: SettingPath): boolean => {
@@ -148,7 +153,10 @@ const readAdminKeyFile = (
   try {
     return { ...values, adminKey: readFileSync(file, 'utf8').trim() };
   } catch (error) {
-    report(['adminKeyFile'], `names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`);
+    report(
+      ['adminKeyFile'],
+      `names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`,
+    );
     return values;
   }
 };

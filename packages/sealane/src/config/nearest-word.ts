@@ -6,7 +6,9 @@ export const nearestWord = (word: string, known: readonly string[]): string | un
     .toSorted((a, b) => a.distance - b.distance);
   const best = ranked[0];
   if (!best) return undefined;
-  return best.distance <= Math.max(1, Math.floor(Math.max(word.length, best.candidate.length) / 3)) ? best.candidate : undefined;
+  return best.distance <= Math.max(1, Math.floor(Math.max(word.length, best.candidate.length) / 3))
+    ? best.candidate
+    : undefined;
 };
 
 /** Insertions, deletions, replacements and swaps of neighbours, each for 1: `prot` is one step from `port`. */
@@ -18,7 +20,8 @@ export const editDistance = (a: string, b: string): number => {
     for (let j = 1; j <= b.length; j += 1) {
       const isSame = a[i - 1] === b[j - 1];
       let cost = Math.min(at(previous, j) + 1, at(current, j - 1) + 1, at(previous, j - 1) + (isSame ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, at(beforePrevious, j - 2) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, at(beforePrevious, j - 2) + 1);
       current.push(cost);
     }
     beforePrevious = previous;

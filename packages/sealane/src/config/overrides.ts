@@ -34,7 +34,9 @@ export interface GivenSetting {
   readonly name: string;
 }
 
-export type Flags = Readonly<Partial<Record<OverrideName, string | boolean | undefined>>> & { readonly config?: string | undefined };
+export type Flags = Readonly<Partial<Record<OverrideName, string | boolean | undefined>>> & {
+  readonly config?: string | undefined;
+};
 
 export const settingsOfFlags = (flags: Flags): ReadonlyMap<string, GivenSetting> =>
   collect((name) => (flags[name] === undefined ? undefined : { text: flags[name], name: flagName(name) }));

@@ -7,7 +7,11 @@ import { stat } from 'node:fs/promises';
  * is usually the data folder, where each commit of the database would wake a listener; and a link that is swapped under
  * the file is seen as well.
  */
-export const watchConfig = (file: string, onChange: () => void, { intervalMs = 500 }: { readonly intervalMs?: number } = {}): Disposable => {
+export const watchConfig = (
+  file: string,
+  onChange: () => void,
+  { intervalMs = 500 }: { readonly intervalMs?: number } = {},
+): Disposable => {
   let seen = fingerprintOf(() => statSync(file));
   let isChanging = false;
   let isLooking = false;
@@ -27,7 +31,9 @@ export const watchConfig = (file: string, onChange: () => void, { intervalMs = 5
   return { [Symbol.dispose]: () => clearInterval(timer) };
 };
 
-const fingerprintOf = (read: () => { readonly mtimeMs: number; readonly ino: number; readonly size: number } | undefined): string => {
+const fingerprintOf = (
+  read: () => { readonly mtimeMs: number; readonly ino: number; readonly size: number } | undefined,
+): string => {
   try {
     const facts = read();
     return facts ? `${facts.mtimeMs} ${facts.ino} ${facts.size}` : 'absent';

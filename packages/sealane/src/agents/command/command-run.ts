@@ -59,7 +59,8 @@ export const runCommand = async (turn: Turn, io: RunIo, run: CommandRun): Promis
     const stdin = await first();
     const mark = { token, since: await reader.now(), sockets: streams.inodes };
     const tree = createProcessTree(mark, reader);
-    await supervisor.watch(mark);
+    await Promise.race([supervisor.watch(mark), whenAborted(io.signal)]);
+    if (io.signal.aborted) return { state: 'canceled' };
     await io.remember(await refOf(mark, reader));
     if (io.signal.aborted) return { state: 'canceled' };
     const env = { ...childEnvironment(options, process.env), ...runVariables(turn, io, token, process.env) };

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 
-import type { ProcessReader, ProcessRow, ProcessTable } from './process-table.ts';
+import type { ProcessName, ProcessReader, ProcessRow, ProcessTable } from './process-table.ts';
 
 /** How many `stat` files are read before other work gets its turn: about a millisecond's worth. */
 const SLICE = 64;
@@ -33,7 +33,11 @@ export const createProcReader = (): ProcessReader => ({
 
 const readTable = async (): Promise<ProcessTable> => {
   const rows = new Map<number, ProcessRow>();
+  const zombies: ProcessName[] = [];
   let isBlurred = false;
+  const blur = (): void => {
+    isBlurred = true;
+  };
   let read = 0;
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
@@ -41,15 +45,13 @@ const readTable = async (): Promise<ProcessTable> => {
     read += 1;
     if (read % SLICE === 0) await setImmediate();
     const stat = statOf(pid);
-    if (stat === undefined) isBlurred = true;
-    else if (stat.isAlive)
-      rows.set(
-        pid,
-        rowOf(stat, () => (isBlurred = true)),
-      );
+    if (stat === undefined) blur();
+    else if (stat.isAlive) rows.set(pid, rowOf(stat, blur));
+    else zombies.push(stat);
   }
   return {
     rows,
+    zombies,
     get isBlurred() {
       return isBlurred;
     },
@@ -121,14 +123,16 @@ const rowOf = ({ pid, parent, group, session, startTime, isKernel }: Stat, blur:
     session,
     startTime,
     environ: () => (environ ??= readEnviron()),
-    sockets: () => (sockets ??= isKernel ? Promise.resolve(new Set()) : socketsOf(pid)),
+    sockets: () => (sockets ??= isKernel ? Promise.resolve(new Set()) : socketsOf(pid, blur)),
   };
 };
 
-const socketsOf = async (pid: number): Promise<ReadonlySet<string>> => {
+const socketsOf = async (pid: number, blur: () => void): Promise<ReadonlySet<string>> => {
   const found = new Set<string>();
-  const names = await readdir(`/proc/${pid}/fd`).catch(nothing<readonly string[]>([]));
-  for (let at = 0; at < names.length; at += LINKS_AT_ONCE) {
+  const names = await readdir(`/proc/${pid}/fd`).catch(nothing(blur));
+  // Whoever has just ended holds nothing.
+  if (names?.length === 0) blur();
+  for (let at = 0; at < (names?.length ?? 0); at += LINKS_AT_ONCE) {
     const some = names.slice(at, at + LINKS_AT_ONCE);
     const links = await Promise.all(some.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(nothing(''))));
     for (const link of links) if (link.startsWith('socket:[')) found.add(link.slice('socket:['.length, -1));

@@ -1,11 +1,15 @@
-/** One live process, as a scan saw it. Zombies are dead and never appear. */
-export interface ProcessRow {
+/** Which process: a pid alone may have had several owners. */
+export interface ProcessName {
   readonly pid: number;
+  /** With the pid it names one process for as long as the machine is up. Comparable with `ProcessReader.now`. */
+  readonly startTime: number;
+}
+
+/** One live process, as a scan saw it. */
+export interface ProcessRow extends ProcessName {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** With the pid it names one process for as long as the machine is up. Comparable with `ProcessReader.now`. */
-  readonly startTime: number;
   /** The environment it was started with; empty when it may not be read. */
   environ(): Promise<string>;
   /** The sockets it holds open, by inode number. */
@@ -15,7 +19,12 @@ export interface ProcessRow {
 /** All processes at about one moment. */
 export interface ProcessTable {
   readonly rows: ReadonlyMap<number, ProcessRow>;
-  /** Processes came or went while the table was read, so it may have missed the child of one that left. */
+  /** Processes that have ended and wait for their parents to notice. */
+  readonly zombies: readonly ProcessName[];
+  /**
+   * Somebody left, or was in the middle of an exec, while the table was read or a row was asked. Whoever left may have
+   * started another process that the table does not show.
+   */
   readonly isBlurred: boolean;
 }
 

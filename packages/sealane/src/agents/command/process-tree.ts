@@ -45,7 +45,7 @@ export const systemReader = (): ProcessReader => (process.platform === 'linux' ?
 
 /** A blurred table that shows nobody is read again, but a machine where processes come and go must not hold us up. */
 const MAX_BLURRED_SCANS = 3;
-const ROWS_AT_ONCE = 8;
+const ROWS_AT_ONCE = 16;
 const FIRST_WAIT_MS = 4;
 const MAX_WAIT_MS = 100;
 

@@ -17,18 +17,45 @@ describe('sealane tasks', () => {
     const page = { tasks: [taskView('t-1', 'input-required')], next: 'abc', total: 3 };
     await using service = await serviceWith({ 'GET /admin/tasks': ({ json }) => json(page) });
     using cli = setUpCli(service);
-    const { code, stdout, stderr } = await cli.run(['tasks', 'list', '--agent', 'echo', '--state', 'working', '--context', 'c-1', '--owner', 'ann', '--limit', '5']);
+    const { code, stdout, stderr } = await cli.run([
+      'tasks',
+      'list',
+      '--agent',
+      'echo',
+      '--state',
+      'working',
+      '--context',
+      'c-1',
+      '--owner',
+      'ann',
+      '--limit',
+      '5',
+    ]);
     expect(code).toBe(0);
-    expect(stdout.split('\n')[1]).toMatch(/^t-1 {3}input-required {2}echo {3}ann {4}2026-01-31T12:00:01\.000Z {2}hello there$/);
+    expect(stdout.split('\n')[1]).toMatch(
+      /^t-1 {3}input-required {2}echo {3}ann {4}2026-01-31T12:00:01\.000Z {2}hello there$/,
+    );
     expect(stderr).toContain('3 in all. More: sealane tasks list --cursor abc');
-    expect(Object.fromEntries(new URLSearchParams(service.seen[0]?.path.split('?')[1]))).toEqual({ agent: 'echo', state: 'working', owner: 'ann', limit: '5', contextId: 'c-1' });
+    expect(Object.fromEntries(new URLSearchParams(service.seen[0]?.path.split('?')[1]))).toEqual({
+      agent: 'echo',
+      state: 'working',
+      owner: 'ann',
+      limit: '5',
+      contextId: 'c-1',
+    });
     expect(JSON.parse((await cli.run(['--json', 'tasks'])).stdout)).toEqual(page);
   });
 
   test('list refuses a state that does not exist, with the one that was meant', async () => {
     using cli = setUpCli();
-    expect(await cli.run(['tasks', 'list', '--state', 'compleated'])).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean completed?') });
-    expect(await cli.run(['tasks', 'list', '--limit', '500'])).toMatchObject({ code: 2, stderr: expect.stringContaining('between 1 and 200') });
+    expect(await cli.run(['tasks', 'list', '--state', 'compleated'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean completed?'),
+    });
+    expect(await cli.run(['tasks', 'list', '--limit', '500'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('between 1 and 200'),
+    });
   });
 
   test('show prints the task, with control characters taken out, and its events page by page', async () => {
@@ -52,12 +79,19 @@ describe('sealane tasks', () => {
       'POST /admin/tasks/t-1/cancel': ({ json }) => json(taskView('t-1', 'canceled')),
       'POST /admin/tasks/t-2/cancel': ({ json }) => json(taskView('t-2', 'canceled')),
       'DELETE /admin/tasks/t-1': ({ json }) => json(undefined, 204),
-      'DELETE /admin/tasks/t-3': ({ json }) => json({ error: { code: 'conflict', message: 'Task t-3 is open: cancel it first.' } }, 409),
+      'DELETE /admin/tasks/t-3': ({ json }) =>
+        json({ error: { code: 'conflict', message: 'Task t-3 is open: cancel it first.' } }, 409),
     });
     using cli = setUpCli(service);
-    expect(await cli.run(['tasks', 'cancel', 't-1', 't-2'])).toMatchObject({ code: 0, stdout: 't-1  canceled\nt-2  canceled\n' });
+    expect(await cli.run(['tasks', 'cancel', 't-1', 't-2'])).toMatchObject({
+      code: 0,
+      stdout: 't-1  canceled\nt-2  canceled\n',
+    });
     expect(await cli.run(['tasks', 'delete', 't-1'])).toMatchObject({ code: 0, stdout: 't-1  deleted\n' });
-    expect(await cli.run(['tasks', 'delete', 't-3'])).toMatchObject({ code: 1, stderr: expect.stringContaining('cancel it first') });
+    expect(await cli.run(['tasks', 'delete', 't-3'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cancel it first'),
+    });
     expect(await cli.run(['tasks', 'delete', 't-4'])).toMatchObject({ code: 8 });
   });
 
@@ -73,43 +107,103 @@ describe('sealane tasks', () => {
     using cli = setUpCli(service);
     expect(await cli.run(['tasks', 'export'])).toMatchObject({ code: 0, stdout: lines });
     const file = join(cli.home, 'out.jsonl');
-    expect(await cli.run(['tasks', 'export', '--output', 'out.jsonl'])).toMatchObject({ code: 0, stdout: '2 tasks written to out.jsonl\n' });
+    expect(await cli.run(['tasks', 'export', '--output', 'out.jsonl'])).toMatchObject({
+      code: 0,
+      stdout: '2 tasks written to out.jsonl\n',
+    });
     expect(readFileSync(file, 'utf8')).toBe(lines);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await cli.run(['tasks', 'export', '--output', 'out.jsonl'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/exists already.*--force/s) });
-    expect(await cli.run(['tasks', 'export', '--owner', 'broken', '--output', 'other.jsonl'])).toMatchObject({ code: 6 });
+    expect(await cli.run(['tasks', 'export', '--output', 'out.jsonl'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/exists already.*--force/s),
+    });
+    expect(await cli.run(['tasks', 'export', '--owner', 'broken', '--output', 'other.jsonl'])).toMatchObject({
+      code: 6,
+    });
     expect(existsSync(join(cli.home, 'other.jsonl'))).toBe(false);
   });
 });
 
 describe('sealane lanes', () => {
   test('list, pause and resume', async () => {
-    const lane = { key: 'echo//ann/c', agent: 'echo', owner: 'ann', waiting: 2, running: 't-9', paused: true, since: '2026-01-31T12:00:00.000Z' };
+    const lane = {
+      key: 'echo//ann/c',
+      agent: 'echo',
+      owner: 'ann',
+      waiting: 2,
+      running: 't-9',
+      paused: true,
+      since: '2026-01-31T12:00:00.000Z',
+    };
     await using service = await serviceWith({
       'GET /admin/lanes': ({ json }) => json({ lanes: [lane], pausedAgents: ['writer'] }),
       'POST /admin/lanes/pause': ({ json, body }) => json({ paused: body.lane === 'echo//ann/c' }),
       'POST /admin/lanes/resume': ({ json, body }) => json({ paused: body.agent !== 'writer' }),
     });
     using cli = setUpCli(service);
-    expect((await cli.run(['lanes'])).stdout).toMatch(/^echo\/\/ann\/c {2}echo {3}ann {4}2 {8}t-9 {6}yes .*\n\nPaused agents: writer$/m);
-    expect(await cli.run(['lanes', 'pause', 'echo//ann/c'])).toMatchObject({ code: 0, stdout: 'echo//ann/c: paused\n' });
-    expect(await cli.run(['lanes', 'resume', '--agent', 'writer'])).toMatchObject({ code: 0, stdout: 'agent writer: runs\n' });
-    expect(await cli.run(['lanes', 'pause'])).toMatchObject({ code: 2, stderr: expect.stringContaining('Name a lane, or an agent') });
+    expect((await cli.run(['lanes'])).stdout).toMatch(
+      /^echo\/\/ann\/c {2}echo {3}ann {4}2 {8}t-9 {6}yes .*\n\nPaused agents: writer$/m,
+    );
+    expect(await cli.run(['lanes', 'pause', 'echo//ann/c'])).toMatchObject({
+      code: 0,
+      stdout: 'echo//ann/c: paused\n',
+    });
+    expect(await cli.run(['lanes', 'resume', '--agent', 'writer'])).toMatchObject({
+      code: 0,
+      stdout: 'agent writer: runs\n',
+    });
+    expect(await cli.run(['lanes', 'pause'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Name a lane, or an agent'),
+    });
   });
 });
 
 describe('sealane keys', () => {
   test('create sends what was asked and prints the key alone; list never shows one; revoke takes it back', async () => {
-    const key = { id: 'k-1', name: 'hermes', owner: 'hermes', admin: false, agents: ['main'], permission: 'guarded', ratePerMinute: 30, createdAt: 'now', expiresAt: null, revokedAt: null };
+    const key = {
+      id: 'k-1',
+      name: 'hermes',
+      owner: 'hermes',
+      admin: false,
+      agents: ['main'],
+      permission: 'guarded',
+      ratePerMinute: 30,
+      createdAt: 'now',
+      expiresAt: null,
+      revokedAt: null,
+    };
     await using service = await serviceWith({
       'POST /admin/keys': ({ json }) => json({ id: 'k-1', name: 'hermes', key: 'sl_secret' }, 201),
       'GET /admin/keys': ({ json }) => json({ keys: [key] }),
       'DELETE /admin/keys/hermes': ({ json }) => json(undefined, 204),
     });
     using cli = setUpCli(service);
-    const args = ['keys', 'create', 'hermes', '--agents', 'main, other', '--permission', 'guarded', '--rate', '30/min', '--expires', '2d'];
-    expect(await cli.run(args)).toMatchObject({ code: 0, stdout: 'sl_secret\n', stderr: expect.stringContaining('sealane keys revoke hermes') });
-    expect(service.seen[0]?.body).toEqual({ name: 'hermes', agents: ['main', 'other'], permission: 'guarded', ratePerMinute: 30, expiresInMs: 172_800_000 });
+    const args = [
+      'keys',
+      'create',
+      'hermes',
+      '--agents',
+      'main, other',
+      '--permission',
+      'guarded',
+      '--rate',
+      '30/min',
+      '--expires',
+      '2d',
+    ];
+    expect(await cli.run(args)).toMatchObject({
+      code: 0,
+      stdout: 'sl_secret\n',
+      stderr: expect.stringContaining('sealane keys revoke hermes'),
+    });
+    expect(service.seen[0]?.body).toEqual({
+      name: 'hermes',
+      agents: ['main', 'other'],
+      permission: 'guarded',
+      ratePerMinute: 30,
+      expiresInMs: 172_800_000,
+    });
     expect((await cli.run(['keys'])).stdout).toMatch(/^hermes {2}hermes {2}- {6}main {4}guarded {5}30\/min/m);
     expect(await cli.run(['keys', 'revoke', 'hermes'])).toMatchObject({ code: 0, stdout: 'hermes  revoked\n' });
   });
@@ -120,7 +214,10 @@ describe('sealane keys', () => {
     [['--expires', 'soon'], /must be a time like/],
   ])('create %j is refused', async (extra, told) => {
     using cli = setUpCli();
-    expect(await cli.run(['keys', 'create', 'x', ...extra])).toMatchObject({ code: 2, stderr: expect.stringMatching(told) });
+    expect(await cli.run(['keys', 'create', 'x', ...extra])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(told),
+    });
   });
 
   test('key prints the admin key of the data folder while nothing runs', async () => {
@@ -130,7 +227,10 @@ describe('sealane keys', () => {
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(join(folder, 'admin.key'), 'sl_admin\n', { mode: 0o600 });
     expect(await cli.run(['key'])).toEqual({ code: 0, stdout: 'sl_admin\n', stderr: '' });
-    expect(JSON.parse((await cli.run(['keys', 'show', '--json'])).stdout)).toEqual({ key: 'sl_admin', file: join(folder, 'admin.key') });
+    expect(JSON.parse((await cli.run(['keys', 'show', '--json'])).stdout)).toEqual({
+      key: 'sl_admin',
+      file: join(folder, 'admin.key'),
+    });
     expect(await cli.run(['key'], { env: { SEALANE_ADMIN_KEY: 'sl_env' } })).toMatchObject({ stdout: 'sl_env\n' });
   });
 });
@@ -140,7 +240,11 @@ describe('sealane config', () => {
     using cli = setUpCli();
     const file = join(cli.home, 'my.yaml');
     writeFileSync(file, 'port: 8080\nadminKey: sl_hidden\n');
-    expect(await cli.run(['config', 'check', '--config', 'my.yaml'])).toEqual({ code: 0, stdout: `${file} is right.\n`, stderr: '' });
+    expect(await cli.run(['config', 'check', '--config', 'my.yaml'])).toEqual({
+      code: 0,
+      stdout: `${file} is right.\n`,
+      stderr: '',
+    });
     const { stdout } = await cli.run(['config', 'show', '--config', 'my.yaml'], { env: { SEALANE_HOST: 'localhost' } });
     expect(stdout).toMatch(/^port +8080 +.*my\.yaml:1$/m);
     expect(stdout).toMatch(/^host +localhost +SEALANE_HOST$/m);
@@ -148,7 +252,9 @@ describe('sealane config', () => {
     writeFileSync(file, 'prot: 8080\ntasks: { ttl: 1 }\n');
     const { code, stderr } = await cli.run(['config', 'check', '--config', 'my.yaml', '--json']);
     expect(code).toBe(2);
-    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'bad-config', message: expect.stringMatching(/2 problems:\n.*my\.yaml:\d.*\n.*my\.yaml:\d/) } });
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: 'bad-config', message: expect.stringMatching(/2 problems:\n.*my\.yaml:\d.*\n.*my\.yaml:\d/) },
+    });
   });
 
   test('schema is the JSON Schema of the file', async () => {

@@ -18,8 +18,13 @@ export const addBackupCommand = (program: Command, run: RunCommand): void => {
     .description('write a consistent copy of the database into a file, while the service runs or not')
     .argument('<file>', 'the copy')
     .option('--force', 'replace the file if it exists')
-    .addHelpText('after', '\nExamples:\n  sealane backup sealane-$(date +%F).db\n  sealane restore sealane-2026-01-31.db')
-    .action((file: string, { force = false }: { readonly force?: boolean }, command: Command) => run(command, (context) => backup(context, file, force)));
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sealane backup sealane-$(date +%F).db\n  sealane restore sealane-2026-01-31.db',
+    )
+    .action((file: string, { force = false }: { readonly force?: boolean }, command: Command) =>
+      run(command, (context) => backup(context, file, force)),
+    );
 };
 
 const backup = async (context: CliContext, target: string, force: boolean): Promise<ExitCode> => {
@@ -36,7 +41,10 @@ const backup = async (context: CliContext, target: string, force: boolean): Prom
   };
   const isFromService = await copyFromService(context, target, options);
   if (!isFromService) await copyFromFile(context, target, options);
-  output.result({ file: target, ...facts, from: isFromService ? 'service' : 'file' }, () => `${facts.tasks} tasks copied to ${target}, and the copy checked`);
+  output.result(
+    { file: target, ...facts, from: isFromService ? 'service' : 'file' },
+    () => `${facts.tasks} tasks copied to ${target}, and the copy checked`,
+  );
   return EXIT.ok;
 };
 
@@ -46,7 +54,11 @@ interface CopyOptions {
 }
 
 /** False: no service runs here, and nobody named one. */
-const copyFromService = async ({ output, client, address }: CliContext, target: string, options: CopyOptions): Promise<boolean> => {
+const copyFromService = async (
+  { output, client, address }: CliContext,
+  target: string,
+  options: CopyOptions,
+): Promise<boolean> => {
   const service = await client();
   try {
     const { body, bytes } = await service.download('/admin/backup');
@@ -54,29 +66,53 @@ const copyFromService = async ({ output, client, address }: CliContext, target: 
     const counted = async function* () {
       for await (const chunk of body) {
         done += chunk.length;
-        output.progress(`copying: ${bytes === undefined ? `${Math.round(done / 1e6)} MB` : `${Math.floor((done / bytes) * 100)} %`}`);
+        output.progress(
+          `copying: ${bytes === undefined ? `${Math.round(done / 1e6)} MB` : `${Math.floor((done / bytes) * 100)} %`}`,
+        );
         yield chunk;
       }
       // A line that breaks between two chunks must not look like the end.
-      if (bytes !== undefined && done !== bytes) throw new CliError('unreachable', `${service.url} sent ${done} of ${bytes} bytes.`, { next: 'try again' });
+      if (bytes !== undefined && done !== bytes)
+        throw new CliError('unreachable', `${service.url} sent ${done} of ${bytes} bytes.`, { next: 'try again' });
     };
     await writeNewFile(target, options, counted());
     return true;
   } catch (error) {
-    if (error instanceof CliError && error.code === 'unreachable' && !error.isTransient && !address().isNamed) return false;
+    if (error instanceof CliError && error.code === 'unreachable' && !error.isTransient && !address().isNamed)
+      return false;
     throw error;
   }
 };
 
 const copyFromFile = async ({ output, load }: CliContext, target: string, options: CopyOptions): Promise<void> => {
-  const { backupFile, findHolder } = await import('../database-file.ts');
+  const { backupFile, requireUnused } = await import('../database-file.ts');
   const store = storeTarget(load().config);
-  if (store.kind === 'postgres') throw new CliError('conflict', 'The tasks are in PostgreSQL, which has its own backup.', { next: 'pg_dump --format=custom --file=sealane.dump …' });
-  if (store.kind === 'memory') throw new CliError('conflict', 'The store is in memory, and no service runs: there is nothing to copy.');
-  if (!existsSync(store.file)) throw new CliError('not-found', `There is no database at ${store.file}.`, { next: `${typed('backup', target)} --data-dir …` });
-  const holder = findHolder(store.file);
-  if (holder !== undefined) {
-    throw new CliError('unreachable', `Process ${holder} has ${store.file} open, but does not answer on the configured address.`, { next: `${typed('backup', target)} --url http://127.0.0.1:PORT` });
+  if (store.kind === 'postgres')
+    throw new CliError('conflict', 'The tasks are in PostgreSQL, which has its own backup.', {
+      next: 'pg_dump --format=custom --file=sealane.dump …',
+    });
+  if (store.kind === 'memory')
+    throw new CliError('conflict', 'The store is in memory, and no service runs: there is nothing to copy.');
+  if (!existsSync(store.file))
+    throw new CliError('not-found', `There is no database at ${store.file}.`, {
+      next: `${typed('backup', target)} --data-dir …`,
+    });
+  const lock = requireUnused(
+    store.file,
+    (pid = '?') =>
+      new CliError(
+        'unreachable',
+        `Process ${pid} has ${store.file} open, but does not answer on the configured address.`,
+        {
+          next: `${typed('backup', target)} --url http://127.0.0.1:PORT`,
+        },
+      ),
+  );
+  try {
+    await makeNewFile(target, options, (draft) =>
+      backupFile(store.file, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`)),
+    );
+  } finally {
+    lock.release();
   }
-  await makeNewFile(target, options, (draft) => backupFile(store.file, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`)));
 };

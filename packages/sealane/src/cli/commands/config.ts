@@ -18,7 +18,11 @@ export const addConfigCommand = (program: Command, run: RunCommand): void => {
         output.result({ file: loaded.file, fileExists: loaded.fileExists, settings }, () =>
           table(
             ['SETTING', 'VALUE', 'FROM'],
-            settings.map(({ setting, value, source }) => [setting, typeof value === 'string' ? value : JSON.stringify(value), describeSource(source)]),
+            settings.map(({ setting, value, source }) => [
+              setting,
+              typeof value === 'string' ? value : JSON.stringify(value),
+              describeSource(source),
+            ]),
           ),
         );
         return EXIT.ok;
@@ -30,14 +34,19 @@ export const addConfigCommand = (program: Command, run: RunCommand): void => {
     .action((_options, command: Command) =>
       run(command, ({ output, load }) => {
         const { file, fileExists } = load();
-        output.result({ ok: true, file, fileExists }, () => (fileExists ? `${file} is right.` : `There is no ${file}; the defaults are in use.`));
+        output.result({ ok: true, file, fileExists }, () =>
+          fileExists ? `${file} is right.` : `There is no ${file}; the defaults are in use.`,
+        );
         return EXIT.ok;
       }),
     );
   config
     .command('schema')
     .description('print the JSON Schema of the file, for editors')
-    .addHelpText('after', '\nExample:\n  sealane config schema > ~/.sealane/sealane.schema.json\n  # first line of sealane.yaml: # yaml-language-server: $schema=sealane.schema.json')
+    .addHelpText(
+      'after',
+      '\nExample:\n  sealane config schema > ~/.sealane/sealane.schema.json\n  # first line of sealane.yaml: # yaml-language-server: $schema=sealane.schema.json',
+    )
     .action((_options, command: Command) =>
       run(command, ({ output }) => {
         const schema = configJsonSchema();

@@ -5,11 +5,16 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { setUpCli, startScriptedService, startService } from '../cli-harness.fixture.ts';
+import { setUpCli, startScriptedService } from '../cli-harness.fixture.ts';
 
 interface Report {
   readonly ok: boolean;
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string; readonly next?: string }[];
+  readonly checks: readonly {
+    readonly name: string;
+    readonly ok: boolean;
+    readonly detail: string;
+    readonly next?: string;
+  }[];
 }
 
 const failing = ({ checks }: Report) => checks.filter(({ ok }) => !ok).map(({ name, next }) => [name, next]);
@@ -63,12 +68,23 @@ test('each thing that is wrong comes with what to type', async () => {
 
 test('a wrong key, an ill store and an ill agent are seen', async () => {
   await using service = await startScriptedService(({ path, json }) => {
-    if (path === '/admin/health') json({ store: 'the disk is full', agents: [{ name: 'one', ok: true, detail: '' }, { name: 'two', ok: false, detail: 'program not found: \u001B[31mfoo' }] });
+    if (path === '/admin/health')
+      json({
+        store: 'the disk is full',
+        agents: [
+          { name: 'one', ok: true, detail: '' },
+          { name: 'two', ok: false, detail: 'program not found: \u001B[31mfoo' },
+        ],
+      });
     else json({ version: '1', store: 'SQLite' });
   });
   using cli = setUpCli(service);
   const { code, stdout } = await cli.run(['doctor']);
   expect(code).toBe(1);
-  expect(stdout).toMatch(/✗ store +the disk is full\n +next: .*\n✓ agent one +ok\n✗ agent two +program not found: \[31mfoo\n +next: correct agents\.two in sealane\.yaml/);
-  expect((await cli.run(['doctor', '--key', 'wrong'])).stdout).toMatch(/✗ key +This key is not known\.\n +next: sealane key/);
+  expect(stdout).toMatch(
+    /✗ store +the disk is full\n +next: .*\n✓ agent one +ok\n✗ agent two +program not found: \[31mfoo\n +next: correct agents\.two in sealane\.yaml/,
+  );
+  expect((await cli.run(['doctor', '--key', 'wrong'])).stdout).toMatch(
+    /✗ key +This key is not known\.\n +next: sealane key/,
+  );
 });

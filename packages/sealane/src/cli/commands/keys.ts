@@ -49,14 +49,21 @@ export const addKeysCommand = (program: Command, run: RunCommand): void => {
     .argument('<name>', 'how the key is called, in the configuration and in the audit log')
     .option('--owner <owner>', 'the user that its tasks belong to (the name without it)')
     .option('--admin', 'may use the admin API')
-    .option('--agents <names>', 'agents it may use, with commas between them (all without it)', (names: string) => names.split(',').map((name) => name.trim()))
+    .option('--agents <names>', 'agents it may use, with commas between them (all without it)', (names: string) =>
+      names.split(',').map((name) => name.trim()),
+    )
     .option('--permission <level>', 'read-only, guarded, workspace or agent-default', knownPermission)
     .option('--rate <rate>', 'requests it may make, like 30/min', knownRate)
     .option('--expires <time>', 'how long it is valid, like 12h or 30d', duration)
-    .addHelpText('after', '\nExamples:\n  sealane keys create hermes --agents main --permission guarded --rate 30/min\n  sealane keys create ci --expires 30d --json | jq -r .key')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sealane keys create hermes --agents main --permission guarded --rate 30/min\n  sealane keys create ci --expires 30d --json | jq -r .key',
+    )
     .action((name: string, { rate, expires, ...options }: CreateOptions, command: Command) =>
       run(command, async ({ output, client }) => {
-        const made = await (await client()).post<{ readonly id: string; readonly name: string; readonly key: string }>('/admin/keys', {
+        const made = await (
+          await client()
+        ).post<{ readonly id: string; readonly name: string; readonly key: string }>('/admin/keys', {
           name,
           ...options,
           ...(rate !== undefined && { ratePerMinute: rate }),
@@ -73,7 +80,11 @@ export const addKeysCommand = (program: Command, run: RunCommand): void => {
     .action((_options, command: Command) =>
       run(command, async ({ output, client }) => {
         const answer = await (await client()).get<{ readonly keys: readonly KeyView[] }>('/admin/keys');
-        output.result(answer, () => (answer.keys.length === 0 ? `No keys but the admin key. Make one: ${typed('keys', 'create', 'NAME')}` : describeKeys(answer.keys)));
+        output.result(answer, () =>
+          answer.keys.length === 0
+            ? `No keys but the admin key. Make one: ${typed('keys', 'create', 'NAME')}`
+            : describeKeys(answer.keys),
+        );
         return EXIT.ok;
       }),
     );
@@ -94,7 +105,9 @@ const show = async ({ output, load }: CliContext): Promise<ExitCode> => {
   const { config } = load();
   const key = config.adminKey ?? (await findAdminKey(config.dataDir));
   if (key === undefined) {
-    throw new CliError('not-found', `There is no admin key in ${config.dataDir} yet: the first start makes it.`, { next: typed('serve') });
+    throw new CliError('not-found', `There is no admin key in ${config.dataDir} yet: the first start makes it.`, {
+      next: typed('serve'),
+    });
   }
   output.result({ key, ...(config.adminKey === undefined && { file: adminKeyFile(config.dataDir) }) }, () => key);
   return EXIT.ok;
@@ -133,6 +146,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600
 
 const duration = (text: string): number => {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (count === undefined || Number(count) === 0) throw new InvalidArgumentError('It must be a time like 90s, 15m, 12h or 30d.');
+  if (count === undefined || Number(count) === 0)
+    throw new InvalidArgumentError('It must be a time like 90s, 15m, 12h or 30d.');
   return Number(count) * (UNIT_MS[unit] ?? 0);
 };

@@ -41,16 +41,27 @@ export const addLanesCommand = (program: Command, run: RunCommand): void => {
   for (const verb of ['pause', 'resume'] as const) {
     lanes
       .command(verb)
-      .description(verb === 'pause' ? 'start nothing more in a lane, or for an agent; what runs goes on' : 'go on with a paused lane or agent')
+      .description(
+        verb === 'pause'
+          ? 'start nothing more in a lane, or for an agent; what runs goes on'
+          : 'go on with a paused lane or agent',
+      )
       .argument('[lane]', 'key of the lane')
       .option('--agent <name>', 'all lanes of this agent, now and later')
-      .addHelpText('after', `\nExamples:\n  sealane lanes ${verb} --agent writer\n  sealane lanes ${verb} writer/default/ann/0198…`)
+      .addHelpText(
+        'after',
+        `\nExamples:\n  sealane lanes ${verb} --agent writer\n  sealane lanes ${verb} writer/default/ann/0198…`,
+      )
       .action((lane: string | undefined, { agent }: { readonly agent?: string }, command: Command) =>
         run(command, async ({ output, client }) => {
-          if ((lane === undefined) === (agent === undefined)) throw usageError('Name a lane, or an agent with --agent.', typed('lanes', 'list'));
+          if ((lane === undefined) === (agent === undefined))
+            throw usageError('Name a lane, or an agent with --agent.', typed('lanes', 'list'));
           const target = lane === undefined ? { agent } : { lane };
           const answer = await (await client()).post<{ readonly paused: boolean }>(`/admin/lanes/${verb}`, target);
-          output.result({ ...target, ...answer }, () => `${lane ?? `agent ${agent}`}: ${answer.paused ? 'paused' : 'runs'}`);
+          output.result(
+            { ...target, ...answer },
+            () => `${lane ?? `agent ${agent}`}: ${answer.paused ? 'paused' : 'runs'}`,
+          );
           return EXIT.ok;
         }),
       );

@@ -16,7 +16,10 @@ export const addRestoreCommand = (program: Command, run: RunCommand): void => {
     .command('restore')
     .description('put a backup in place of the database; the service must be stopped')
     .argument('<file>', 'a file that backup made')
-    .addHelpText('after', '\nThe database that was there is kept beside it, with the time in its name.\n\nExample:\n  sealane restore sealane-2026-01-31.db')
+    .addHelpText(
+      'after',
+      '\nThe database that was there is kept beside it, with the time in its name.\n\nExample:\n  sealane restore sealane-2026-01-31.db',
+    )
     .action((file: string, _options, command: Command) => run(command, (context) => restore(context, file)));
 };
 
@@ -24,9 +27,12 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
   const { backupFile, emptyLog, requireUnused, verifyDatabase } = await import('../database-file.ts');
   const store = storeTarget(load().config);
   if (store.kind !== 'sqlite') {
-    throw new CliError('conflict', `The configured store is ${store.kind}, which a file cannot be restored into.`, { next: `${typed('restore', backup)} --data-dir FOLDER` });
+    throw new CliError('conflict', `The configured store is ${store.kind}, which a file cannot be restored into.`, {
+      next: `${typed('restore', backup)} --data-dir FOLDER`,
+    });
   }
-  if (!existsSync(backup)) throw new CliError('not-found', `There is no file ${backup}.`, { next: 'check the name of the file' });
+  if (!existsSync(backup))
+    throw new CliError('not-found', `There is no file ${backup}.`, { next: 'check the name of the file' });
   mkdirSync(dirname(store.file), { recursive: true, mode: 0o700 });
   const lock = requireUnused(store.file);
   const draft = `${store.file}.restoring`;
@@ -56,6 +62,7 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
 const setAside = (database: string): string | undefined => {
   if (!existsSync(database)) return undefined;
   const kept = `${database}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  for (const ending of ['', '-wal', '-shm']) if (existsSync(`${database}${ending}`)) renameSync(`${database}${ending}`, `${kept}${ending}`);
+  for (const ending of ['', '-wal', '-shm'])
+    if (existsSync(`${database}${ending}`)) renameSync(`${database}${ending}`, `${kept}${ending}`);
   return kept;
 };

@@ -36,7 +36,10 @@ describe('sealane send', () => {
     const [{ path, headers, body } = expect.unreachable()] = service.seen;
     expect(path).toBe('/');
     expect(headers).toMatchObject({ 'a2a-version': '1.0', 'idempotency-key': expect.stringMatching(/.{16,}/) });
-    expect(body).toMatchObject({ method: 'SendStreamingMessage', params: { message: { role: 'ROLE_USER', parts: [{ text: 'hello world' }] } } });
+    expect(body).toMatchObject({
+      method: 'SendStreamingMessage',
+      params: { message: { role: 'ROLE_USER', parts: [{ text: 'hello world' }] } },
+    });
   });
 
   test('goes on where the line broke, without a gap and without a repetition', async () => {
@@ -64,7 +67,8 @@ describe('sealane send', () => {
   });
 
   test('after a break, a snapshot of a service without cursors repeats nothing', async () => {
-    const told = (exchange: Exchange, frame: unknown) => void exchange.response.write(`data: ${JSON.stringify({ result: frame })}\n\n`);
+    const told = (exchange: Exchange, frame: unknown) =>
+      void exchange.response.write(`data: ${JSON.stringify({ result: frame })}\n\n`);
     await using service = await startScriptedService((exchange) => {
       const stream = exchange.stream();
       if (exchange.body.method === 'SendStreamingMessage') {
@@ -99,7 +103,12 @@ describe('sealane send', () => {
   });
 
   test.each([
-    ['failed', 'out of memory', 1, /^error: The task failed: out of memory\nnext: {2}sealane tasks show t-1 --events\n$/],
+    [
+      'failed',
+      'out of memory',
+      1,
+      /^error: The task failed: out of memory\nnext: {2}sealane tasks show t-1 --events\n$/,
+    ],
     ['canceled', undefined, 4, /The task was canceled/],
     ['rejected', 'not my job', 5, /^error: The task was rejected: not my job/],
   ])('a task that is %s has its own exit code', async (state, said, expected, told) => {
@@ -119,26 +128,41 @@ describe('sealane send', () => {
   });
 
   test('an answer goes to its task, whose first snapshot may still show the question', async () => {
-    await using service = await telling(frames.task('input-required'), frames.status('working'), frames.status('completed', 'painted'));
+    await using service = await telling(
+      frames.task('input-required'),
+      frames.status('working'),
+      frames.status('completed', 'painted'),
+    );
     using cli = setUpCli(service);
     expect(await cli.run(['send', '--task', 't-1', 'blue'])).toEqual({ code: 0, stdout: 'painted\n', stderr: '' });
     expect(service.seen[0]?.body.params).toMatchObject({ message: { taskId: 't-1' } });
   });
 
   test('a direct reply is printed', async () => {
-    await using service = await telling({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }, { data: { a: 1 } }] } });
+    await using service = await telling({
+      message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }, { data: { a: 1 } }] },
+    });
     using cli = setUpCli(service);
-    expect(await cli.run(['send', '--agent', 'a/b', 'hello'])).toEqual({ code: 0, stdout: 'hi\n{"a":1}\n', stderr: '' });
+    expect(await cli.run(['send', '--agent', 'a/b', 'hello'])).toEqual({
+      code: 0,
+      stdout: 'hi\n{"a":1}\n',
+      stderr: '',
+    });
     expect(service.seen[0]?.path).toBe('/agents/a%2Fb');
   });
 
   test('--no-wait prints the id of the task and waits for nothing', async () => {
     await using service = await startScriptedService((exchange) => exchange.result(frames.task('submitted')));
     using cli = setUpCli(service);
-    expect(await cli.run(['send', '--no-wait', '--quiet', '--context', 'c-7', '--idempotency-key', 'k-1', 'hello'])).toEqual({ code: 0, stdout: 't-1\n', stderr: '' });
+    expect(
+      await cli.run(['send', '--no-wait', '--quiet', '--context', 'c-7', '--idempotency-key', 'k-1', 'hello']),
+    ).toEqual({ code: 0, stdout: 't-1\n', stderr: '' });
     const [exchange] = service.seen;
     expect(exchange?.headers['idempotency-key']).toBe('k-1');
-    expect(exchange?.body).toMatchObject({ method: 'SendMessage', params: { message: { contextId: 'c-7' }, configuration: { returnImmediately: true } } });
+    expect(exchange?.body).toMatchObject({
+      method: 'SendMessage',
+      params: { message: { contextId: 'c-7' }, configuration: { returnImmediately: true } },
+    });
   });
 
   test('text comes from standard input, and files go along', async () => {
@@ -146,13 +170,20 @@ describe('sealane send', () => {
     using cli = setUpCli(service);
     writeFileSync(join(cli.home, 'notes.md'), '# Notes');
     writeFileSync(join(cli.home, 'blob.weird'), 'xyz');
-    expect(await cli.run(['send', '-', '--file', 'notes.md', '--file', 'blob.weird'], { stdin: 'line 1\nline 2\n' })).toMatchObject({ code: 0 });
-    expect(service.seen[0]?.body.params?.message).toMatchObject({ parts: [
-      { text: 'line 1\nline 2\n' },
-      { raw: Buffer.from('# Notes').toString('base64'), filename: 'notes.md', mediaType: 'text/markdown' },
-      { raw: Buffer.from('xyz').toString('base64'), filename: 'blob.weird', mediaType: 'application/octet-stream' },
-    ] });
-    expect(await cli.run(['send', '--file', 'absent'])).toMatchObject({ code: 2, stderr: expect.stringContaining('absent cannot be read (ENOENT)') });
+    expect(
+      await cli.run(['send', '-', '--file', 'notes.md', '--file', 'blob.weird'], { stdin: 'line 1\nline 2\n' }),
+    ).toMatchObject({ code: 0 });
+    expect(service.seen[0]?.body.params?.message).toMatchObject({
+      parts: [
+        { text: 'line 1\nline 2\n' },
+        { raw: Buffer.from('# Notes').toString('base64'), filename: 'notes.md', mediaType: 'text/markdown' },
+        { raw: Buffer.from('xyz').toString('base64'), filename: 'blob.weird', mediaType: 'application/octet-stream' },
+      ],
+    });
+    expect(await cli.run(['send', '--file', 'absent'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('absent cannot be read (ENOENT)'),
+    });
   });
 
   test('Ctrl-C leaves the task running and says how to find it again', async () => {
@@ -185,7 +216,10 @@ describe('sealane send', () => {
     });
     using cli = setUpCli(service);
     const { code, stdout, stderr } = await cli.run(['send', '--json', 'hello']);
-    const lines = stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(code).toBe(1);
     expect(lines.map((line) => [line.seq, Object.keys(line)[1]])).toEqual([
       [1, 'task'],
@@ -193,13 +227,21 @@ describe('sealane send', () => {
       [3, 'statusUpdate'],
       [3, 'task'],
     ]);
-    expect(JSON.parse(stderr)).toEqual({ error: { code: 'task-failed', message: 'The task failed: broken', next: 'sealane tasks show t-1 --events' } });
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: 'task-failed', message: 'The task failed: broken', next: 'sealane tasks show t-1 --events' },
+    });
   });
 
   test('files and data that an agent answers with are named', async () => {
-    const parts = [{ text: 'see:' }, { raw: 'eHl6', filename: 'x.png', mediaType: 'image/png' }, { url: 'https://files.example/y', mediaType: 'text/csv' }];
+    const parts = [
+      { text: 'see:' },
+      { raw: 'eHl6', filename: 'x.png', mediaType: 'image/png' },
+      { url: 'https://files.example/y', mediaType: 'text/csv' },
+    ];
     await using service = await telling(frames.task('completed', { artifacts: [{ artifactId: 'a', parts }] }));
     using cli = setUpCli(service);
-    expect(await cli.run(['send', 'x'])).toMatchObject({ stdout: 'see:\n[file, x.png, image/png, 3 bytes]\n[file, text/csv, https://files.example/y]\n' });
+    expect(await cli.run(['send', 'x'])).toMatchObject({
+      stdout: 'see:\n[file, x.png, image/png, 3 bytes]\n[file, text/csv, https://files.example/y]\n',
+    });
   });
 });

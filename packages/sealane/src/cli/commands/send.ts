@@ -37,7 +37,12 @@ export const addSendCommand = (program: Command, run: RunCommand): void => {
     .option('--context <id>', 'go on in this conversation')
     .option('--task <id>', 'answer a task that asked for input')
     .option('--no-wait', 'only hand the message in and print the id of its task')
-    .option('--file <file>', 'send a file along; may be repeated', (file: string, files: readonly string[]) => [...files, file], [])
+    .option(
+      '--file <file>',
+      'send a file along; may be repeated',
+      (file: string, files: readonly string[]) => [...files, file],
+      [],
+    )
     .option('--idempotency-key <key>', 'sending again under this key never makes a second task')
     .addHelpText(
       'after',
@@ -58,7 +63,13 @@ Ctrl-C stops watching; the task goes on.`,
         const idempotencyKey = options.idempotencyKey ?? randomUUID();
         return options.wait
           ? sendAndWait(context, client, { kind: 'send', params: { message }, agent: options.agent, idempotencyKey })
-          : handIn(context, client, { message, configuration: { returnImmediately: true } }, options.agent, idempotencyKey);
+          : handIn(
+              context,
+              client,
+              { message, configuration: { returnImmediately: true } },
+              options.agent,
+              idempotencyKey,
+            );
       }),
     );
 };
@@ -67,7 +78,8 @@ const messageOf = async (words: readonly string[], { context, task, file }: Send
   const text = words.length === 1 && words[0] === '-' ? await readText(process.stdin) : words.join(' ');
   const parts: Part[] = text.trim() === '' ? [] : [{ text }];
   for (const path of file) parts.push(await filePart(path));
-  if (parts.length === 0) throw usageError('There is nothing to send: give a text, - for standard input, or --file.', typed('send', 'hello'));
+  if (parts.length === 0)
+    throw usageError('There is nothing to send: give a text, - for standard input, or --file.', typed('send', 'hello'));
   return {
     messageId: randomUUID(),
     role: 'ROLE_USER',
@@ -81,7 +93,10 @@ const filePart = async (path: string): Promise<Part> => {
   try {
     return { raw: await readFile(path, 'base64'), filename: basename(path), mediaType: mediaTypeOf(path) };
   } catch (error) {
-    throw usageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`, 'check --file');
+    throw usageError(
+      `${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`,
+      'check --file',
+    );
   }
 };
 
@@ -106,13 +121,18 @@ const handIn = async (
   return EXIT.ok;
 };
 
-const sendAndWait = async (context: CliContext, client: ApiClient, beginning: Beginning & { readonly kind: 'send' }): Promise<ExitCode> => {
+const sendAndWait = async (
+  context: CliContext,
+  client: ApiClient,
+  beginning: Beginning & { readonly kind: 'send' },
+): Promise<ExitCode> => {
   const { output } = context;
   const printer = createTaskPrinter(output);
   let lastSeq: number | undefined;
   let isDirect = false;
   const isDone = await untilInterrupted(async (signal) => {
-    const onBreak = (error: CliError, waitMs: number) => output.note(`${error.message} Trying again in ${waitMs / 1000} s.`);
+    const onBreak = (error: CliError, waitMs: number) =>
+      output.note(`${error.message} Trying again in ${waitMs / 1000} s.`);
     try {
       for await (const { seq, response } of followTask(client, beginning, { signal, onBreak })) {
         lastSeq = seq ?? lastSeq;
@@ -130,7 +150,8 @@ const sendAndWait = async (context: CliContext, client: ApiClient, beginning: Be
     return EXIT.interrupted;
   }
   if (isDirect || shown.taskId === undefined || shown.state === undefined) return EXIT.ok;
-  if (output.isJson) output.document({ seq: lastSeq, task: await client.rpc<WireTask>('GetTask', { id: shown.taskId }) });
+  if (output.isJson)
+    output.document({ seq: lastSeq, task: await client.rpc<WireTask>('GetTask', { id: shown.taskId }) });
   return conclude(context, shown);
 };
 
@@ -141,9 +162,13 @@ const conclude = (context: CliContext, { taskId = '', contextId, state = 'workin
     case 'failed':
     case 'rejected':
       output.failure(
-        new CliError(`task-${state}`, `The task ${state === 'failed' ? 'failed' : 'was rejected'}${statusText && `: ${statusText}`}`, {
-          next: typed('tasks', 'show', taskId, '--events'),
-        }),
+        new CliError(
+          `task-${state}`,
+          `The task ${state === 'failed' ? 'failed' : 'was rejected'}${statusText && `: ${statusText}`}`,
+          {
+            next: typed('tasks', 'show', taskId, '--events'),
+          },
+        ),
       );
       break;
     case 'canceled':
@@ -157,7 +182,8 @@ const conclude = (context: CliContext, { taskId = '', contextId, state = 'workin
     case 'submitted':
     case 'working':
     case 'completed':
-      if (contextId !== undefined && output.isTerminal) output.note(`Go on with: ${typed('send', '--context', contextId, '…')}`);
+      if (contextId !== undefined && output.isTerminal)
+        output.note(`Go on with: ${typed('send', '--context', contextId, '…')}`);
       break;
     default:
       break;
@@ -173,5 +199,9 @@ const wayBack = ({ taskId }: Shown, lastSeq: number | undefined, idempotencyKey:
 /** A failure in the middle: what was started goes on, and this is how to find it again. */
 const withWayBack = (error: CliError, shown: Shown, lastSeq: number | undefined, idempotencyKey: string): CliError => {
   if (shown.taskId === undefined && !error.isTransient) return error;
-  return new CliError(error.code, error.message, { next: wayBack(shown, lastSeq, idempotencyKey), exitCode: error.exitCode, cause: error });
+  return new CliError(error.code, error.message, {
+    next: wayBack(shown, lastSeq, idempotencyKey),
+    exitCode: error.exitCode,
+    cause: error,
+  });
 };

@@ -29,7 +29,10 @@ test('what was sent is there after a restart', async () => {
   first.child.kill('SIGINT');
   await first.done;
   const second = await startService(cli);
-  expect(await cli.run(['watch', id.trim(), '--url', second.url])).toMatchObject({ code: 0, stdout: expect.stringContaining('remember me') });
+  expect(await cli.run(['watch', id.trim(), '--url', second.url])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('remember me'),
+  });
   second.child.kill('SIGINT');
   await second.done;
 });
@@ -63,14 +66,19 @@ test('a data folder that is in use is told with who has it', async () => {
   const service = await startService(cli);
   const { code, stderr } = await cli.run(['serve', '--port', '0']);
   expect(code).toBe(1);
-  expect(stderr).toMatch(new RegExp(`in use by process ${service.child.pid}\\.\\nnext: {2}kill ${service.child.pid}.*--data-dir FOLDER`));
+  expect(stderr).toMatch(
+    new RegExp(`in use by process ${service.child.pid}\\.\\nnext: {2}kill ${service.child.pid}.*--data-dir FOLDER`),
+  );
   service.child.kill('SIGTERM');
   await service.done;
 });
 
 test('a key that others can read, and an address that others can reach, keep it from starting', async () => {
   using cli = setUpCli();
-  expect(await cli.run(['serve', '--host', '0.0.0.0'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/--public-url https:.*--insecure-http/) });
+  expect(await cli.run(['serve', '--host', '0.0.0.0'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--public-url https:.*--insecure-http/),
+  });
   mkdirSync(join(cli.home, '.sealane'));
   writeFileSync(join(cli.home, '.sealane', 'admin.key'), 'sl_x', { mode: 0o644 });
   expect(await cli.run(['serve'])).toMatchObject({ code: 2, stderr: expect.stringContaining('chmod 600') });

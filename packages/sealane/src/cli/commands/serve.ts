@@ -2,7 +2,18 @@ import { flushCompileCache } from 'node:module';
 
 import type { Command } from 'commander';
 
-import { adminKeyFile, configSchema, ensureAdminKey, OVERRIDES, storeTarget, watchConfig, type Config, type Flags, type LoadedConfig, type OverrideName } from '#config';
+import {
+  adminKeyFile,
+  configSchema,
+  ensureAdminKey,
+  OVERRIDES,
+  storeTarget,
+  watchConfig,
+  type Config,
+  type Flags,
+  type LoadedConfig,
+  type OverrideName,
+} from '#config';
 import { SealaneError } from '#domain';
 import type { Logger } from 'pino';
 
@@ -80,16 +91,31 @@ const explainStart = (error: unknown, { host, port, dataDir }: Config): unknown 
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
     const holder = findPortHolder(port);
-    return new CliError('conflict', `Port ${port} is taken${holder === undefined ? '' : ` by ${holder}`}.`, { cause: error, next: typed('serve', '--port', String(port + 1)) });
+    return new CliError('conflict', `Port ${port} is taken${holder === undefined ? '' : ` by ${holder}`}.`, {
+      cause: error,
+      next: typed('serve', '--port', String(port + 1)),
+    });
   }
-  if (code === 'EACCES') return new CliError('conflict', `This user may not listen on port ${port}.`, { cause: error, next: typed('serve', '--port', '7420') });
-  if (code === 'EADDRNOTAVAIL') return new CliError('conflict', `${host} is not an address of this machine.`, { cause: error, next: typed('serve', '--host', '127.0.0.1') });
+  if (code === 'EACCES')
+    return new CliError('conflict', `This user may not listen on port ${port}.`, {
+      cause: error,
+      next: typed('serve', '--port', '7420'),
+    });
+  if (code === 'EADDRNOTAVAIL')
+    return new CliError('conflict', `${host} is not an address of this machine.`, {
+      cause: error,
+      next: typed('serve', '--host', '127.0.0.1'),
+    });
   if (error instanceof SealaneError && error.code === 'store-locked') {
     const { pid } = error.facts;
-    return new CliError('store-locked', `The data folder ${dataDir} is in use${pid === undefined ? '' : ` by process ${pid}`}.`, {
-      cause: error,
-      next: `${pid === undefined ? typed('doctor') : `kill ${pid}`}   # or choose another folder: ${typed('serve', '--data-dir', 'FOLDER', '--port', String(port + 1))}`,
-    });
+    return new CliError(
+      'store-locked',
+      `The data folder ${dataDir} is in use${pid === undefined ? '' : ` by process ${pid}`}.`,
+      {
+        cause: error,
+        next: `${pid === undefined ? typed('doctor') : `kill ${pid}`}   # or choose another folder: ${typed('serve', '--data-dir', 'FOLDER', '--port', String(port + 1))}`,
+      },
+    );
   }
   return error;
 };
@@ -109,7 +135,13 @@ const stopSignal = (onFirst: () => void): Promise<void> =>
   });
 
 /** A file that is wrong changes nothing: the log says what is, and the service goes on as it was. */
-const reload = async (context: CliContext, flags: Flags, service: Service, adminKey: string, log: Logger): Promise<void> => {
+const reload = async (
+  context: CliContext,
+  flags: Flags,
+  service: Service,
+  adminKey: string,
+  log: Logger,
+): Promise<void> => {
   try {
     const { config } = context.load(flags);
     await service.reload({ ...config, adminKey });

@@ -36,14 +36,19 @@ export const addTasksCommand = (program: Command, run: RunCommand): void => {
     .option('--context <id>', 'only tasks of this conversation')
     .option('--limit <number>', 'at most this many, up to 200', wholeNumber, 50)
     .option('--cursor <cursor>', 'go on where a list ended')
-    .addHelpText('after', '\nExamples:\n  sealane tasks list --state working\n  sealane tasks list --json | jq -r ".tasks[].task.id"')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sealane tasks list --state working\n  sealane tasks list --json | jq -r ".tasks[].task.id"',
+    )
     .action((options: ListOptions, command: Command) => run(command, (context) => list(context, options)));
   tasks
     .command('show')
     .description('one task: its state, its messages and its answer')
     .argument('<task>', 'id of the task')
     .option('--events', 'its events as well')
-    .action((id: string, options: { readonly events?: boolean }, command: Command) => run(command, (context) => show(context, id, options.events ?? false)));
+    .action((id: string, options: { readonly events?: boolean }, command: Command) =>
+      run(command, (context) => show(context, id, options.events ?? false)),
+    );
   tasks
     .command('cancel')
     .description('stop tasks')
@@ -76,7 +81,10 @@ export const addTasksCommand = (program: Command, run: RunCommand): void => {
     .option('--context <id>', 'only tasks of this conversation')
     .option('--output <file>', 'write into this file instead of standard output')
     .option('--force', 'replace the file if it exists')
-    .addHelpText('after', '\nExamples:\n  sealane tasks export --output tasks.jsonl\n  sealane tasks export --owner ann | gzip > ann.jsonl.gz')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sealane tasks export --output tasks.jsonl\n  sealane tasks export --owner ann | gzip > ann.jsonl.gz',
+    )
     .action((options: ExportOptions, command: Command) => run(command, (context) => exportTasks(context, options)));
 };
 
@@ -85,12 +93,21 @@ const pathOf = (id: string): string => `/admin/tasks/${encodeURIComponent(id)}`;
 const knownState = (state: string): string => {
   if ((STATES as readonly string[]).includes(state)) return state;
   const near = nearestWord(state, STATES);
-  throw usageError(`There is no state "${state}".${near === undefined ? '' : ` Did you mean ${near}?`}`, typed('tasks', 'list', '--state', near ?? 'working'));
+  throw usageError(
+    `There is no state "${state}".${near === undefined ? '' : ` Did you mean ${near}?`}`,
+    typed('tasks', 'list', '--state', near ?? 'working'),
+  );
 };
 
 const list = async ({ output, client }: CliContext, { context, ...options }: ListOptions): Promise<ExitCode> => {
-  if (options.limit < 1 || options.limit > 200) throw usageError('--limit is between 1 and 200.', typed('tasks', 'list', '--limit', '200'));
-  const page = await (await client()).get<{ tasks: readonly TaskView[]; next?: string; total: number }>('/admin/tasks', { ...options, contextId: context });
+  if (options.limit < 1 || options.limit > 200)
+    throw usageError('--limit is between 1 and 200.', typed('tasks', 'list', '--limit', '200'));
+  const page = await (
+    await client()
+  ).get<{ tasks: readonly TaskView[]; next?: string; total: number }>('/admin/tasks', {
+    ...options,
+    contextId: context,
+  });
   output.result(page, () =>
     page.tasks.length === 0
       ? 'No tasks.'
@@ -106,7 +123,8 @@ const list = async ({ output, client }: CliContext, { context, ...options }: Lis
           ]),
         ),
   );
-  if (page.next !== undefined) output.note(`${page.total} in all. More: ${typed('tasks', 'list', '--cursor', page.next)}`);
+  if (page.next !== undefined)
+    output.note(`${page.total} in all. More: ${typed('tasks', 'list', '--cursor', page.next)}`);
   return EXIT.ok;
 };
 
@@ -121,7 +139,10 @@ const show = async ({ output, client }: CliContext, id: string, withEvents: bool
   const service = await client();
   const view = await service.get<TaskView>(pathOf(id));
   const events = withEvents ? await allEvents(service, id) : [];
-  output.result(withEvents ? { ...view, events } : view, () => [...describeTask(view), ...(withEvents ? ['', ...describeEvents(events)] : [])]);
+  output.result(withEvents ? { ...view, events } : view, () => [
+    ...describeTask(view),
+    ...(withEvents ? ['', ...describeEvents(events)] : []),
+  ]);
   return EXIT.ok;
 };
 
@@ -129,8 +150,11 @@ const EVENT_PAGE = 500;
 
 const allEvents = async (service: ApiClient, id: string): Promise<readonly EventView[]> => {
   const events: EventView[] = [];
-  for (let isMore = true; isMore; ) {
-    const page = await service.get<{ events: readonly EventView[] }>(`${pathOf(id)}/events`, { after: events.at(-1)?.seq ?? 0, limit: EVENT_PAGE });
+  for (let isMore = true; isMore;) {
+    const page = await service.get<{ events: readonly EventView[] }>(`${pathOf(id)}/events`, {
+      after: events.at(-1)?.seq ?? 0,
+      limit: EVENT_PAGE,
+    });
     events.push(...page.events);
     isMore = page.events.length === EVENT_PAGE;
   }
@@ -147,7 +171,11 @@ const describeTask = ({ task, agent, owner, lane, createdAt, updatedAt }: TaskVi
   `created  ${createdAt}`,
   `updated  ${updatedAt}`,
   ...(task.status.message ? [`status   ${printable(messageText(task.status.message))}`] : []),
-  ...(task.history ?? []).flatMap((message) => ['', message.role === 'ROLE_USER' ? 'caller:' : 'agent:', printable(messageText(message))]),
+  ...(task.history ?? []).flatMap((message) => [
+    '',
+    message.role === 'ROLE_USER' ? 'caller:' : 'agent:',
+    printable(messageText(message)),
+  ]),
   ...(task.artifacts ?? []).flatMap((artifact) => [
     '',
     `artifact ${artifact.name ?? artifact.artifactId}:`,
@@ -168,7 +196,10 @@ interface ExportOptions {
   readonly force?: boolean;
 }
 
-const exportTasks = async ({ output, client }: CliContext, { owner, context, output: file, force }: ExportOptions): Promise<ExitCode> => {
+const exportTasks = async (
+  { output, client }: CliContext,
+  { owner, context, output: file, force }: ExportOptions,
+): Promise<ExitCode> => {
   const { body } = await (await client()).download('/admin/export', { owner, contextId: context });
   let tasks = 0;
   const counted = async function* () {

@@ -58,8 +58,16 @@ test('a service that does not replay an ended task is asked for the task', async
 
 test('a task that is not there is told as such', async () => {
   await using service = await startScriptedService((exchange) =>
-    exchange.json({ jsonrpc: '2.0', id: 1, error: { code: -32_001, message: 'There is no task t-2.', data: [{ '@type': 'x', reason: 'TASK_NOT_FOUND' }] } }),
+    exchange.json({
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code: -32_001, message: 'There is no task t-2.', data: [{ '@type': 'x', reason: 'TASK_NOT_FOUND' }] },
+    }),
   );
   using cli = setUpCli(service);
-  expect(await cli.run(['watch', 't-2'])).toEqual({ code: 8, stdout: '', stderr: 'error: There is no task t-2.\nnext:  sealane tasks list\n' });
+  expect(await cli.run(['watch', 't-2'])).toEqual({
+    code: 8,
+    stdout: '',
+    stderr: 'error: There is no task t-2.\nnext:  sealane tasks list\n',
+  });
 });

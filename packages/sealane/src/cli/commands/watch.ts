@@ -18,21 +18,28 @@ export const addWatchCommand = (program: Command, run: RunCommand): void => {
     .description('show the events of a task as they come, until it has ended')
     .argument('<task>', 'id of the task')
     .option('--from <number>', 'only the events after this number', wholeNumber, 0)
-    .addHelpText('after', '\nExamples:\n  sealane watch 0198…\n  sealane watch 0198… --from 12\n  sealane watch 0198… --json | jq .statusUpdate.status.state')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sealane watch 0198…\n  sealane watch 0198… --from 12\n  sealane watch 0198… --json | jq .statusUpdate.status.state',
+    )
     .action((taskId: string, { from }: { readonly from: number }, command: Command) =>
       run(command, async ({ output, client }) => {
         const service = await client();
         let last: Frame | undefined;
         const isDone = await untilInterrupted(async (signal) => {
-          const onBreak = (error: Error, waitMs: number) => output.note(`${error.message} Trying again in ${waitMs / 1000} s.`);
+          const onBreak = (error: Error, waitMs: number) =>
+            output.note(`${error.message} Trying again in ${waitMs / 1000} s.`);
           for await (const frame of followTask(service, { kind: 'watch', taskId, after: from }, { signal, onBreak })) {
             last = frame;
-            if (output.isJson) output.document({ ...(frame.seq !== undefined && { seq: frame.seq }), ...frame.response });
+            if (output.isJson)
+              output.document({ ...(frame.seq !== undefined && { seq: frame.seq }), ...frame.response });
             else output.line(lineOf(frame));
           }
         });
         if (!isDone) {
-          output.note(`\nThe task goes on. Watch: ${typed('watch', taskId, '--from', String(last?.seq ?? from))}   Cancel: ${typed('tasks', 'cancel', taskId)}`);
+          output.note(
+            `\nThe task goes on. Watch: ${typed('watch', taskId, '--from', String(last?.seq ?? from))}   Cancel: ${typed('tasks', 'cancel', taskId)}`,
+          );
           return EXIT.interrupted;
         }
         const status = last?.response.statusUpdate?.status ?? last?.response.task?.status;
@@ -44,12 +51,16 @@ export const addWatchCommand = (program: Command, run: RunCommand): void => {
 /** An event in a line: its number, what it is, and what was said. */
 const lineOf = ({ seq, response: { task, message, statusUpdate, artifactUpdate } }: Frame): string => {
   const status = statusUpdate?.status ?? task?.status;
-  const columns = (what: string, text: string) => `${String(seq ?? '').padStart(5)}  ${what.padEnd(14)}  ${oneLine(text)}`.trimEnd();
+  const columns = (what: string, text: string) =>
+    `${String(seq ?? '').padStart(5)}  ${what.padEnd(14)}  ${oneLine(text)}`.trimEnd();
   if (status) return columns(stateOf(status), status.message ? messageText(status.message) : '');
   if (artifactUpdate) {
     const { parts } = artifactUpdate.artifact;
     const others = parts.filter(({ text }) => text === undefined).map(describePart);
-    return columns(artifactUpdate.append ? '+' : 'artifact', [JSON.stringify(textOf(parts)), ...others].filter((item) => item !== '""').join(' '));
+    return columns(
+      artifactUpdate.append ? '+' : 'artifact',
+      [JSON.stringify(textOf(parts)), ...others].filter((item) => item !== '""').join(' '),
+    );
   }
   return columns('message', message ? messageText(message) : '');
 };

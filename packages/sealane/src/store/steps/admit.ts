@@ -15,7 +15,7 @@ import {
 import { admissionEvents, admissionRow, startedRun } from './admission.ts';
 import { makeReady } from './lanes.ts';
 import { each, first, StepConflict, type Steps, wake } from './step.ts';
-import { loadTask, numbered, setStatus, sizeOf, visibleTask } from './task-row.ts';
+import { insertEvents, loadTask, numbered, setStatus, sizeOf, visibleTask } from './task-row.ts';
 import {
   ADVANCE_EPOCH,
   ADVANCE_TASK,
@@ -48,7 +48,7 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   const task = inserted.k;
   const epoch = isStarted ? 1 : 0;
   yield* first(INSERT_HEAD, task, news.length, epoch, 0, sizeOf(row));
-  yield* each(INSERT_EVENT, numbered(task, 1, news, at).rows);
+  yield* insertEvents(numbered(task, 1, news, at).rows);
   yield* insertTurn(task, lane, 1, 1, admission, isStarted);
   if (idempotency) {
     const recorded = yield* first(INSERT_IDEMPOTENCY, owner, idempotency.key, idempotency.bodyHash, admission.id);

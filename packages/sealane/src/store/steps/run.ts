@@ -4,7 +4,7 @@ import type { Instant, Result, RunToken, StoredTask } from '../task-store.ts';
 import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
 import { each, first, type Steps, wake } from './step.ts';
-import { checkpoint, endsTask, foldIn, numbered, setStatus } from './task-row.ts';
+import { checkpoint, endsTask, insertEvents, numbered, setStatus, snapshotIn } from './task-row.ts';
 import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, INSERT_EVENT, LOCK_HEAD } from './tasks.sql.ts';
 
 /** What a run reports while it works. Touches the task's row only when its status changes. */
@@ -54,8 +54,8 @@ export function* finish(
   const head = yield* first(END_RUN, events.length, endsTask(events) ? 1 : 0, run.task, run.epoch, answersCancel(events) ? 1 : 0);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
-  yield* each(INSERT_EVENT, rows);
-  const task = yield* foldIn(run.task, head, committed, at);
+  yield* insertEvents(rows);
+  const task = yield* snapshotIn(run.task, head, committed, at);
   if (release) {
     // The task goes on without this run: what the run might still send must miss.
     if (head.ended === 0) yield* first(ADVANCE_EPOCH, 0, run.task);

@@ -2,16 +2,19 @@ import { type Event, fold, isTerminal, type NewEvent, type State, type TaskSnaps
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
 import { LANE, TURN, TURNS_AHEAD } from './lanes.sql.ts';
-import { all, first, type Param, type Steps } from './step.ts';
+import { all, each, first, type Param, type Steps } from './step.ts';
 import {
   type EventRow,
   EVENTS_AFTER,
   HEAD,
   type HeadRow,
+  INSERT_EVENT,
+  INSERT_TWO_EVENTS,
   SET_CONTENT,
   SET_HEAD_FOLDED,
   SET_SNAPSHOT,
   SET_STATUS,
+  SPLICE_SNAPSHOT,
   TASK_BY_ID,
   TASK_BY_KEY,
   type TaskRow,
@@ -142,6 +145,40 @@ export function* foldIn(task: number, head: HeadRow, news: readonly Event[], at:
     task,
   );
   return storedTask(whole);
+}
+
+/** JSON text for the columns of a turn that needs no folding, or nothing when it does. */
+const spliceOf = (events: readonly Event[]): { readonly artifacts: string; readonly tail: string; readonly message: string | null } | undefined => {
+  const last = events.at(-1)?.event;
+  if (last?.kind !== 'turn-ended' || last.reason !== undefined || last.forced || last.metadata) return undefined;
+  const artifacts: string[] = [];
+  const ids = new Set<string>();
+  for (const { event } of events.slice(0, -1)) {
+    if (event.kind !== 'artifact-added' || event.append || ids.has(event.artifact.artifactId)) return undefined;
+    ids.add(event.artifact.artifactId);
+    artifacts.push(JSON.stringify(event.artifact));
+  }
+  const message = last.message ? JSON.stringify(last.message) : null;
+  return { artifacts: `[${artifacts.join(',')}]`, tail: message === null ? ']' : `,${message}]`, message };
+};
+
+/** The snapshot after a turn's last events: spliced where that is enough, folded otherwise. */
+export function* snapshotIn(task: number, head: HeadRow, news: readonly Event[], at: Instant): Steps<StoredTask> {
+  const splice = spliceOf(news);
+  const end = news.at(-1);
+  if (splice && end && end.event.kind !== 'artifact-added') {
+    const { state } = end.event;
+    const row = yield* first(SPLICE_SNAPSHOT, state, splice.message, end.at, end.at, splice.artifacts, splice.tail, head.seq, task, head.seq - news.length);
+    if (row) return storedTask(row);
+  }
+  return yield* foldIn(task, head, news, at);
+}
+
+/** Appends rows to the log; two at once, which is what most turns begin and end with, is one statement. */
+export function* insertEvents(rows: readonly (readonly Param[])[]): Steps<void> {
+  const [one, two] = rows;
+  if (one && two && rows.length === 2) yield* first(INSERT_TWO_EVENTS, ...one, ...two);
+  else yield* each(INSERT_EVENT, rows);
 }
 
 /** Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be. */

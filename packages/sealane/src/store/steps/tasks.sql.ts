@@ -49,6 +49,15 @@ export const SET_STATUS = sql(`
 export const SET_SNAPSHOT = sql(`
   UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
     artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
+/**
+ * The same for the commonest turn of all (the first of its task, whole artifacts, an end), without reading the row:
+ * JSON text is put behind JSON text. No row: there is more to fold than that.
+ */
+export const SPLICE_SNAPSHOT = sql<TaskRow>(`
+  UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
+    artifacts = ?, history = substr(history, 1, length(history) - 1) || ?, folded = ?
+  WHERE k = ? AND folded = ? AND artifacts = '[]' AND history <> '[]'
+  RETURNING *`);
 export const SET_CONTENT = sql(`UPDATE tasks SET artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
 export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
 export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
@@ -81,6 +90,7 @@ export const REOPEN_HEAD = sql<HeadRow>(`
 export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
 
 export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);
+export const INSERT_TWO_EVENTS = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?), (?, ?, ?, ?)`);
 export const EVENTS_AFTER = sql<EventRow>(`
   SELECT seq, at, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?`);
 export const EVENT_AT = sql<EventRow>(`SELECT seq, at, data FROM events WHERE task = ? AND seq = ?`);

@@ -4,7 +4,10 @@ import type { Corner } from './contract-corner.ts';
 import { accepted, chunk, refusal, turnEnded } from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
-/** Does something, and resolves when a wake that fits has been heard; the test's own time limit ends the wait. */
+/** A wake comes within moments; one that has not come by then never will. */
+const WAIT_MS = 3000;
+
+/** Does something, and resolves when a wake that fits has been heard. */
 const wakeAfter = async (
   hears: TaskStore,
   fits: (ids: readonly TaskId[]) => boolean,
@@ -15,7 +18,8 @@ const wakeAfter = async (
     if (fits(ids)) heard.resolve();
   });
   await act();
-  await heard.promise;
+  const timer = setTimeout(() => heard.reject(new Error(`No wake was heard after: ${act.toString()}`)), WAIT_MS);
+  await heard.promise.finally(() => clearTimeout(timer));
 };
 
 const noIds = (ids: readonly TaskId[]): boolean => ids.length === 0;
@@ -57,7 +61,14 @@ export const describeWakes = ({ it, expect }: Suite): void => {
 
   it('without ids: the neighbour is told as well', async (c) => {
     const { neighbour } = c;
-    if (neighbour) await readyLanes(c, (act) => wakeAfter(neighbour.tasks, noIds, act));
+    if (!neighbour) return;
+    const marker = await c.start(await c.instance());
+    await readyLanes(c, async (act) => {
+      // Wakes come in order: once this one is heard, none of an earlier step is still on its way.
+      const isMarker = (ids: readonly TaskId[]): boolean => ids.includes(marker.token.taskId);
+      await wakeAfter(neighbour.tasks, isMarker, () => c.append(marker, chunk('x')));
+      await wakeAfter(neighbour.tasks, noIds, act);
+    });
   });
 
   it('with ids: another instance has written events of these tasks, whatever the step', async (c) => {

@@ -1,0 +1,208 @@
+import { isInterrupted, isTerminal, type State } from '#domain';
+import type { Refusal, RunToken } from '#store';
+
+/**
+ * What the store promises, written in the most obvious way: arrays, loops and no thought of speed, of atomicity or of
+ * what could go wrong. Each function is the step of the same name; it changes the model and answers what the store
+ * must answer.
+ */
+export interface Model {
+  readonly tasks: ModelTask[];
+  readonly lanes: readonly ModelLane[];
+  readonly instances: ModelInstance[];
+  /** Every run that anybody was ever given, the latest last. */
+  readonly runs: ModelRun[];
+  readonly pausedAgents: Set<string>;
+  /** Numbers for what needs a name of its own, and for moments: the clock goes a second at each. */
+  count: number;
+}
+
+export interface ModelTask {
+  readonly id: string;
+  readonly lane: ModelLane;
+  readonly key: string | undefined;
+  state: State;
+  /** The kinds of its events; there are as many as the task's number says. */
+  readonly kinds: string[];
+  readonly messageIds: string[];
+  statusAt: number;
+  isCancelAsked: boolean;
+  turns: number;
+  turn: ModelTurn | undefined;
+}
+
+/** A turn that waits or is held. */
+export interface ModelTurn {
+  readonly number: number;
+  attempt: number;
+  retryAt: number;
+  run: ModelRun | undefined;
+  hasEnded: boolean;
+}
+
+export interface ModelRun {
+  readonly task: ModelTask;
+  readonly instance: ModelInstance;
+  readonly token: RunToken;
+}
+
+export interface ModelLane {
+  readonly key: string;
+  readonly owner: string;
+  readonly agent: string;
+  /** Those with a turn here, in the order in which they came. */
+  readonly line: ModelTask[];
+  isPaused: boolean;
+}
+
+export interface ModelInstance {
+  readonly id: string;
+  lease: 'held' | 'expired' | 'left';
+}
+
+export type Expected = Refusal | 'ok';
+
+export const isWaiting = (task: ModelTask): boolean => task.turn !== undefined && task.turn.run === undefined;
+export const runIn = (lane: ModelLane): ModelRun | undefined => lane.line.find((task) => task.turn?.run)?.turn?.run;
+export const isCurrent = (run: ModelRun): boolean => run.task.turn?.run === run;
+export const waitingOf = (model: Model, owner: string): number =>
+  model.tasks.filter((task) => task.lane.owner === owner && isWaiting(task)).length;
+export const runningOf = (model: Model, owner: string): number =>
+  model.tasks.filter((task) => task.lane.owner === owner && task.turn?.run).length;
+
+/** How many are ahead of a waiting task in its lane; only a submitted task tells. */
+export const positionOf = (task: ModelTask): number | undefined =>
+  isWaiting(task) && task.state === 'submitted' ? task.lane.line.indexOf(task) : undefined;
+
+/** One more event, and what it does to the status. Chunks give no state. */
+export const happen = (task: ModelTask, kind: string, at: number, state?: State): void => {
+  task.kinds.push(kind);
+  if (state === undefined) return;
+  task.state = state;
+  task.statusAt = at;
+};
+
+export const leaveLane = (task: ModelTask): void => {
+  const { line } = task.lane;
+  line.splice(line.indexOf(task), 1);
+  task.turn = undefined;
+};
+
+export interface Limits {
+  readonly laneWaiting: number;
+  readonly ownerWaiting: number;
+}
+
+/** Why a turn may not wait in this lane. */
+export const refusedEntry = (model: Model, lane: ModelLane, limits: Limits, caller?: ModelRun): Expected => {
+  if (caller && runIn(lane) === caller) return 'loop';
+  if (limits.ownerWaiting > 0 && waitingOf(model, lane.owner) >= limits.ownerWaiting) return 'owner-full';
+  if (lane.line.filter(isWaiting).length >= limits.laneWaiting) return 'full';
+  return 'ok';
+};
+
+/** A turn with a slot starts at once when nobody is before it and nothing is paused. */
+export const startsAtOnce = (model: Model, lane: ModelLane, hasSlot: boolean): boolean =>
+  hasSlot && lane.line.length === 0 && !lane.isPaused && !model.pausedAgents.has(lane.agent);
+
+export const enterLane = (task: ModelTask): void => {
+  task.turns += 1;
+  task.turn = { number: task.turns, attempt: 0, retryAt: 0, run: undefined, hasEnded: false };
+  task.lane.line.push(task);
+};
+
+/** The turn is held from now on; whoever held it before holds nothing. */
+export const hold = (model: Model, task: ModelTask, instance: ModelInstance, token: RunToken): void => {
+  if (!task.turn) throw new Error(`The model knows no turn of ${task.id}.`);
+  task.turn.run = { task, instance, token };
+  model.runs.push(task.turn.run);
+};
+
+export const startRun = (model: Model, task: ModelTask, instance: ModelInstance, token: RunToken, at: number): void => {
+  hold(model, task, instance, token);
+  if (task.turn) task.turn.attempt += 1;
+  happen(task, 'run-started', at, 'working');
+};
+
+/** What a message to a task that exists becomes. */
+export const follow = (task: ModelTask, messageId: string, isSteerable: boolean): 'again' | 'tell' | 'enter' | Refusal => {
+  if (task.messageIds.includes(messageId)) return 'again';
+  if (isTerminal(task.state)) return 'terminal';
+  if (!task.turn) return 'enter';
+  const isLive = task.turn.run !== undefined && !task.turn.hasEnded;
+  return isLive && (isInterrupted(task.state) || isSteerable) ? 'tell' : 'busy';
+};
+
+/** What an earlier holder of a run is told. `terminal` is as good an answer when the task has ended as well. */
+export const refusedHolder = (run: ModelRun): readonly Refusal[] | undefined => {
+  if (isCurrent(run)) return undefined;
+  return isTerminal(run.task.state) ? ['lost', 'terminal'] : ['lost'];
+};
+
+export const finish = (run: ModelRun, state: State, release: boolean, at: number): Expected => {
+  const { task } = run;
+  if (isTerminal(task.state)) return 'terminal';
+  if (task.isCancelAsked && state !== 'canceled') return 'canceled';
+  happen(task, 'turn-ended', at, state);
+  if (release) leaveLane(task);
+  else if (task.turn) task.turn.hasEnded = true;
+  return 'ok';
+};
+
+export const release = (run: ModelRun, retryAt: number | undefined): Expected => {
+  const { task } = run;
+  if (retryAt === undefined) {
+    leaveLane(task);
+    return 'ok';
+  }
+  if (isTerminal(task.state)) return 'terminal';
+  if (task.isCancelAsked) return 'canceled';
+  if (task.turn) Object.assign(task.turn, { run: undefined, retryAt });
+  return 'ok';
+};
+
+export const requestCancel = (task: ModelTask, at: number): Expected | 'asked' | 'ended' => {
+  if (isTerminal(task.state)) return 'terminal';
+  if (task.turn?.run && !task.turn.hasEnded) {
+    if (!task.isCancelAsked) happen(task, 'cancel-requested', at, task.state);
+    task.isCancelAsked = true;
+    return 'asked';
+  }
+  endNow(task, 'canceled', at);
+  return 'ended';
+};
+
+export const force = (task: ModelTask, from: readonly State[], at: number): Expected => {
+  if (isTerminal(task.state)) return 'terminal';
+  if (!from.includes(task.state)) return 'conflict';
+  endNow(task, 'failed', at);
+  return 'ok';
+};
+
+/** The task ends from outside: a waiting turn is gone, a held one stays held. */
+const endNow = (task: ModelTask, state: State, at: number): void => {
+  happen(task, 'turn-ended', at, state);
+  if (isWaiting(task)) leaveLane(task);
+  else if (task.turn) task.turn.hasEnded = true;
+};
+
+export const remove = (model: Model, task: ModelTask): Expected => {
+  if (task.turn?.run) return 'busy';
+  if (task.turn) leaveLane(task);
+  model.tasks.splice(model.tasks.indexOf(task), 1);
+  return 'ok';
+};
+
+/** The lanes whose first turn could start now. */
+export const readyLanes = (model: Model, agent: string, at: number): readonly ModelLane[] =>
+  model.lanes.filter((lane) => {
+    const [head] = lane.line;
+    return (
+      lane.agent === agent &&
+      !lane.isPaused &&
+      !model.pausedAgents.has(agent) &&
+      head !== undefined &&
+      runIn(lane) === undefined &&
+      (head.turn?.retryAt ?? 0) <= at
+    );
+  });
