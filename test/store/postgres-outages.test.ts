@@ -129,6 +129,19 @@ describe('when the line to PostgreSQL breaks', () => {
     await lookAgain;
   });
 
+  it('because another instance has changed a table, the store prepares its statements anew', async () => {
+    const options = freshSchema();
+    const storage = await open(options);
+    const one = admission();
+    await storage.tasks.admit(one);
+    const find = (): Promise<unknown> => storage.tasks.find('all', one.id);
+    await Promise.all(Array.from({ length: 20 }, find));
+    const beside = await connectBeside(options.url);
+    await beside.query(`ALTER TABLE ${options.schema}.tasks ADD COLUMN later TEXT`);
+    for (const found of await Promise.all(Array.from({ length: 20 }, find)))
+      expect(found).toMatchObject({ id: one.id });
+  });
+
   it('by a crash of the server, calls say so until it is back; then they work, and so do wakes', async () => {
     const server = await startOwnPostgres();
     try {

@@ -32,6 +32,15 @@ const READY_WITHIN_MS = 30_000;
 export const startOwnPostgres = async (): Promise<OwnPostgres> => {
   const account = unprivilegedAccount();
   const folder = await mkdtemp(join(tmpdir(), 'sealane-postgres-'));
+  try {
+    return await startIn(folder, account);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+};
+
+const startIn = async (folder: string, account: RunAs): Promise<OwnPostgres> => {
   await chmod(folder, 0o755);
   const data = join(folder, 'data');
   await mkdir(data);
@@ -115,21 +124,23 @@ const launch = async (program: string, data: string, port: number, account: RunA
     env: { ...process.env, LC_ALL: 'C' },
   });
   let said = '';
-  child.stderr.setEncoding('utf8');
+  let isUp = false;
   try {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`PostgreSQL did not start in time: ${said}`)), READY_WITHIN_MS);
-      child.stderr.on('data', (text: string) => {
-        if (timer.hasRef()) said += text;
-        if (!said.includes('ready to accept connections')) return;
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        // It is read to the end, or the server would stand still, but only its start is interesting.
+        if (isUp) return;
+        said += text;
+        isUp = said.includes('ready to accept connections');
+        if (!isUp) return;
         clearTimeout(timer);
         resolve();
       });
-      child.once('exit', (code) => {
+      child.once('error', reject).once('exit', (code) => {
         clearTimeout(timer);
         reject(new Error(`PostgreSQL ended at its start (${code}): ${said}`));
       });
-      child.once('error', reject);
     });
   } catch (error) {
     child.kill('SIGQUIT');

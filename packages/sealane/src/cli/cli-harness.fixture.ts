@@ -110,6 +110,7 @@ export interface CliSetup extends Disposable {
 export const setUpCli = (service?: { readonly url: string }): CliSetup => {
   const home = mkdtempSync(join(tmpdir(), 'sealane-cli-'));
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(sealane|npm)_/i.test(name)));
+  const children = new Set<ChildProcess>();
   const start: CliSetup['start'] = (args, { env = {}, stdin } = {}) => {
     const child = spawn(process.execPath, [BIN, ...args], {
       cwd: home,
@@ -124,6 +125,8 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
       },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    children.add(child);
+    child.once('close', () => children.delete(child));
     child.stdin.end(stdin ?? '');
     let stdout = '';
     let onOutput = () => {};
@@ -159,7 +162,11 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
     home,
     start,
     run: (args, options) => start(args, options).done,
-    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+    [Symbol.dispose]: () => {
+      // A test that failed leaves no service behind.
+      for (const child of children) child.kill('SIGKILL');
+      rmSync(home, { recursive: true, force: true });
+    },
   };
 };
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Message } from '#domain';
-import type { ClaimedRun, Run, Storage, TaskStore } from '#store';
+import type { ClaimedRun, Run, Storage, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
@@ -58,6 +58,9 @@ export interface EngineParts {
   /** Starts a run whose slot is taken. */
   begin(run: Run): void;
 }
+
+/** The answer to a claim arrives well before this, or never. */
+const STRAY_MS = 30_000;
 
 /** The object graph of the engine: a dispatcher that claims, runs that report, a feed that tells, a janitor. */
 export const createEngine = (options: EngineOptions): Engine => {
@@ -136,11 +139,21 @@ export const createEngine = (options: EngineOptions): Engine => {
       registry.find(run.agent),
     );
 
+  /** Runs between their reaping and their end, which are not live and not lost either. */
+  const recovering = new Set<TaskId>();
+  const recover = async (orphan: ClaimedRun): Promise<void> => {
+    const { taskId } = orphan.run.token;
+    recovering.add(taskId);
+    await recoverOne(orphan).catch(onProblem('A run could not be recovered'));
+    recovering.delete(taskId);
+  };
+
   const reap = async (): Promise<void> => {
     for (;;) {
-      const orphans = lease.isValid() ? await store.reap(lease.instance, now()) : [];
+      const mine = { known: [...runs.ids(), ...recovering], heldBefore: now() - STRAY_MS };
+      const orphans = lease.isValid() ? await store.reap(lease.instance, now(), store.exclusive ? undefined : mine) : [];
       if (orphans.length === 0) return;
-      for (const orphan of orphans) recoverOne(orphan).catch(onProblem('A run could not be recovered'));
+      for (const orphan of orphans) void recover(orphan);
     }
   };
 

@@ -50,7 +50,10 @@ interface Waiter {
 
 const KEPT_EVENTS = 512;
 const KEPT_BYTES = 1024 * 1024;
-const PAGE = 256;
+/** Pages of the log: a reader that stalls holds one, so big events come in smaller pages. */
+const FIRST_PAGE = 16;
+const LARGEST_PAGE = 256;
+const PAGE_BYTES = 256 * 1024;
 
 export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   const entries = new Map<TaskId, Entry>();
@@ -119,26 +122,26 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     async function* events(after: Seq, signal: AbortSignal, isCurrent: boolean): AsyncGenerator<FeedEvent, void, undefined> {
       let cursor = after;
       let seenHints = isCurrent ? entry.hints : -1;
+      let pageSize = FIRST_PAGE;
       try {
         while (!signal.aborted) {
           const ready = inMemory(entry, cursor);
-          if (ready.length > 0) {
-            for (const item of ready) {
-              cursor = item.event.seq;
-              yield item;
-            }
+          if (ready) {
+            cursor = ready.event.seq;
+            yield ready;
             continue;
           }
           if (seenHints !== entry.hints || (entry.recent.at(-1)?.event.seq ?? 0) > cursor) {
             seenHints = entry.hints;
-            const page = await store.read(scope, id, cursor, PAGE);
+            const page = await store.read(scope, id, cursor, pageSize);
             for (const event of page) {
               cursor = event.seq;
               yield { event, frames: new Map() };
             }
             if (page.length > 0) {
               // There may be more than one page; look again before sleeping.
-              if (page.length === PAGE) seenHints = -1;
+              if (page.length === pageSize) seenHints = -1;
+              pageSize = nextPageSize(page);
               continue;
             }
           }
@@ -197,10 +200,15 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   };
 };
 
-const inMemory = (entry: Entry, cursor: Seq): readonly FeedEvent[] => {
+/** One at a time: a reader that stalls holds one event, not all that were there when it looked. */
+const inMemory = (entry: Entry, cursor: Seq): FeedEvent | undefined => {
   const oldest = entry.recent[0]?.event.seq;
-  if (oldest === undefined || oldest > cursor + 1) return [];
-  return entry.recent.slice(cursor + 1 - oldest);
+  return oldest === undefined || oldest > cursor + 1 ? undefined : entry.recent[cursor + 1 - oldest];
+};
+
+const nextPageSize = (page: readonly Event[]): number => {
+  const meanBytes = page.reduce((sum, event) => sum + sizeOf(event), 0) / page.length;
+  return Math.max(1, Math.min(LARGEST_PAGE, Math.floor(PAGE_BYTES / meanBytes)));
 };
 
 /** False when the time is up without a word. */

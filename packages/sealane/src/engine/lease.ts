@@ -56,6 +56,8 @@ export const createLease = (options: LeaseOptions): Lease => {
     const mine = instance;
     const result = await store.renew(mine, store.exclusive ? FOR_EVER_MS : options.leaseMs);
     if (mine !== instance) return;
+    // An answer that comes after the old deadline proves nothing: meanwhile somebody may have taken over.
+    if (validUntil !== 0 && !isValid()) return lose();
     if (!result.ok) return lose();
     const lasts = (store.exclusive ? FOR_EVER_MS : options.leaseMs) - MARGIN_MS;
     validUntil = sentAt + lasts;

@@ -14,7 +14,7 @@ export interface LiveRuns {
   stopAll(reason: StopReason): void;
   /** Resolves when everything that runs now, or everything of one agent, is over. */
   idle(entry?: AgentEntry): Promise<void>;
-  readonly size: number;
+  ids(): Iterable<TaskId>;
 }
 
 const PAGE = 256;
@@ -70,9 +70,7 @@ export const createLiveRuns = (options: {
       const waited = [...runs.values()].filter((live) => entry === undefined || entries.get(live) === entry);
       await Promise.all(waited.map((live) => live.over));
     },
-    get size() {
-      return runs.size;
-    },
+    ids: () => runs.keys(),
   };
 };
 

@@ -30,6 +30,7 @@ export type {
   InstanceId,
   Instant,
   ListQuery,
+  OwnRuns,
   Page,
   PutTask,
   QueueLimits,

@@ -28,13 +28,18 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       session TEXT NOT NULL,
       direct BIGINT NOT NULL,
       turns BIGINT NOT NULL,
-      folded BIGINT NOT NULL
+      folded BIGINT NOT NULL,
+      open BIGINT NOT NULL
     )`,
     // Lists read one ordered run of an index per state and merge them, so every combination of filters is a range.
-    `CREATE INDEX idx_tasks_status ON tasks(status_state, status_timestamp)`,
-    `CREATE INDEX idx_tasks_updated ON tasks(owner, status_state, status_timestamp) WHERE direct = 0`,
-    `CREATE INDEX idx_tasks_context ON tasks(owner, context_id, status_state, status_timestamp) WHERE direct = 0`,
-    `CREATE INDEX idx_tasks_agent ON tasks(owner, agent, status_state, status_timestamp) WHERE direct = 0`,
+    // Tasks that wait or run (open) are few and change soon: they have one small index, and enter the others when they
+    // have settled.
+    `CREATE INDEX idx_tasks_open ON tasks(owner, status_state, status_timestamp) WHERE open = 1`,
+    `CREATE INDEX idx_tasks_status ON tasks(status_state, status_timestamp) WHERE open = 0`,
+    `CREATE INDEX idx_tasks_updated ON tasks(owner, status_state, status_timestamp) WHERE open = 0 AND direct = 0`,
+    `CREATE INDEX idx_tasks_context ON tasks(owner, context_id, status_state, status_timestamp)
+      WHERE open = 0 AND direct = 0`,
+    `CREATE INDEX idx_tasks_agent ON tasks(owner, agent, status_state, status_timestamp) WHERE open = 0 AND direct = 0`,
 
     // One narrow row per task: the number of its last event and the epoch of the only run that may write. It is the
     // fence: who updates no row here writes nothing anywhere. `tail` and `content` are bytes, for the checkpoint.

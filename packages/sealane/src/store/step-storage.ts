@@ -3,8 +3,8 @@ import type { Event, NewEvent, Seq } from '#domain';
 import type { Storage, Upkeep } from './storage.ts';
 import { assembleAdmitted } from './steps/admission.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
-import { numbered } from './steps/task-row.ts';
-import type { Instant, Result, TaskId } from './task-store.ts';
+import { numbered, spliced } from './steps/task-row.ts';
+import type { Instant, Result, StoredTask, TaskId } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
 export interface Driver {
@@ -26,8 +26,13 @@ const mapped = <A, B>(result: Result<A>, map: (value: A) => B): Result<B> => (re
 const committed = (events: readonly NewEvent[], lastSeq: Seq, at: Instant): readonly Event[] =>
   numbered(0, lastSeq - events.length + 1, events, at, []).committed;
 
+/** More than run at the same time; what is forgotten is fetched. */
+const FRESH_TASKS = 10_000;
+
 /** The ports over a driver: every call is the step of the same name. */
 export const createStepStorage = (driver: Driver): Storage => {
+  // Tasks that started in their admission and have not ended: what they looked like need not be fetched again.
+  const fresh = new Map<TaskId, StoredTask>();
   const upkeep: Upkeep = {
     overdue: (limits) => driver.read('overdue', limits),
     expire: (endedBefore, limit) => driver.write('expire', endedBefore, limit),
@@ -40,20 +45,37 @@ export const createStepStorage = (driver: Driver): Storage => {
     description: driver.description,
     tasks: {
       exclusive: driver.exclusive,
-      admit: async (admission) => mapped(await driver.write('admit', admission), (outcome) => assembleAdmitted(admission, outcome)),
+      admit: async (admission) =>
+        mapped(await driver.write('admit', admission), (outcome) => {
+          const admitted = assembleAdmitted(admission, outcome);
+          if (fresh.size >= FRESH_TASKS) fresh.clear();
+          if (admitted.run) fresh.set(admission.id, admitted.task);
+          return admitted;
+        }),
       follow: (followUp) => driver.write('follow', followUp),
       claim: (request) => driver.write('claim', request),
       append: async (run, events, at) =>
         mapped(await driver.write('append', run, events, at), ({ seq }) => ({ events: committed(events, seq, at) })),
       remember: (run, ref) => driver.write('remember', run, ref),
-      finish: async (run, events, at, release) =>
-        mapped(await driver.write('finish', run, events, at, release), ({ seq, task }) => ({ task, events: committed(events, seq, at) })),
-      release: (run, at, retryAt) => driver.write('release', run, at, retryAt),
+      finish: async (run, events, at, release) => {
+        const before = fresh.get(run.taskId);
+        const result = await driver.write('finish', run, events, at, release, before !== undefined);
+        if (!result.ok) return result;
+        fresh.delete(run.taskId);
+        const news = committed(events, result.value.seq, at);
+        const task = result.value.task ?? (before && spliced(before, news));
+        if (!task) throw new Error(`Task ${run.taskId} has ended, and nobody knows how.`);
+        return { ok: true, value: { task, events: news } };
+      },
+      release: (run, at, retryAt) => {
+        fresh.delete(run.taskId);
+        return driver.write('release', run, at, retryAt);
+      },
       requestCancel: (scope, id, by, at) => driver.write('requestCancel', scope, id, by, at),
       force: (id, from, event, at) => driver.write('force', id, from, event, at),
       renew: (instance, leaseMs) => driver.write('renew', instance, leaseMs),
       leave: (instance) => driver.write('leave', instance),
-      reap: (instance, at) => driver.write('reap', instance, at),
+      reap: (instance, at, mine) => driver.write('reap', instance, at, mine),
       interventions: (instance) => driver.read('interventions', instance),
       find: (scope, id) => driver.read('find', scope, id),
       read: (scope, id, after, limit) => driver.read('read', scope, id, after, limit),

@@ -255,8 +255,11 @@ export interface TaskStore {
   renew(instance: InstanceId, leaseMs: number): Promise<Result<null>>;
   /** Ends the lease: what it still holds can be reaped at once. */
   leave(instance: InstanceId): Promise<void>;
-  /** Runs whose instance has lost its lease, now held by `instance` under a new epoch. */
-  reap(instance: InstanceId, at: Instant): Promise<readonly ClaimedRun[]>;
+  /**
+   * Runs whose instance has lost its lease, now held by `instance` under a new epoch. With `mine`, also runs that
+   * `instance` holds and does not know of, because the answer that gave them to it was lost.
+   */
+  reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Promise<readonly ClaimedRun[]>;
   /** Of the runs that `instance` holds, those with a cancel intent, or whose task has ended. Behind a lost wake. */
   interventions(instance: InstanceId): Promise<readonly TaskId[]>;
 
@@ -274,6 +277,12 @@ export interface TaskStore {
    * lane may be ready. A hint; may be lost.
    */
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
+}
+
+/** The runs an instance knows of; what it holds since before `heldBefore` and is not among them is a stray. */
+export interface OwnRuns {
+  readonly known: readonly TaskId[];
+  readonly heldBefore: Instant;
 }
 
 /** A claimed or reaped run, with the events its claim wrote. */

@@ -1,3 +1,10 @@
+/**
+ * For whoever writes a store: the suites that every implementation of the store's ports must pass. They bring no test
+ * runner and no fast-check, they take yours. Start with `store-contract.ts` (one test per promise), then
+ * `store-model.ts` (random histories against a plain model).
+ */
 export type { ContractStore, OpenContractStore } from './store-contract.ts';
 export { describeStoreContract } from './store-contract.ts';
+export type { StoreModelOptions } from './store-model.ts';
+export { describeStoreModel } from './store-model.ts';
 export type { Expect, Matchers, TestRunner } from './test-runner.ts';

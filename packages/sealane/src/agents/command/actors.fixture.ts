@@ -11,8 +11,6 @@ import { onTestFinished } from 'vitest';
 export interface Actor {
   readonly name: string;
   readonly ignoresTerm?: boolean;
-  /** Kills the process that started it, before anything else. */
-  readonly killsParent?: boolean;
   /** Leaves as soon as its children are started, so that they lose their parent. */
   readonly leaves?: boolean;
   readonly children?: readonly (Actor & {
@@ -29,8 +27,7 @@ const SCRIPT = `
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 const [plan, path] = process.argv.slice(2);
-const { name, ignoresTerm, killsParent, leaves, children = [] } = JSON.parse(plan);
-if (killsParent) process.kill(process.ppid, 'SIGKILL');
+const { name, ignoresTerm, leaves, children = [] } = JSON.parse(plan);
 if (ignoresTerm) process.on('SIGTERM', () => undefined);
 for (const child of children) {
   spawn(process.execPath, [process.argv[1], JSON.stringify(child), path], {

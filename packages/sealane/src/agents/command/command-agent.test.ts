@@ -361,6 +361,14 @@ test('the program sees whose run it is, and no key of ours', async () => {
   expect((await seen({ inheritEnv: ['COLOUR_*'] }))['COLOUR_OF_THE_TEST']).toBe('red');
 });
 
+test.runIf(process.platform === 'linux')(
+  'the program inherits its three streams and no other socket of ours',
+  async () => {
+    const { text } = await run({ command: ['ls', '-l', '/proc/self/fd'] });
+    expect(text.match(/ [0-9]+ -> socket:/g)).toEqual([' 0 -> socket:', ' 1 -> socket:', ' 2 -> socket:']);
+  },
+);
+
 test('what finds the run again is remembered before the program starts', async () => {
   const marker = join(directory, 'started');
   let startedBefore: boolean | undefined;

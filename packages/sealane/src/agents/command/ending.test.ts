@@ -1,3 +1,7 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { afterAll, describe, expect, test } from 'vitest';
 
 import type { Actor } from './actors.fixture.ts';
@@ -82,4 +86,21 @@ describe('when the program has ended by itself, nothing is left of', () => {
     await expect(run).resolves.toEqual({ state: 'completed' });
     expect(isAlive(last)).toBe(false);
   });
+});
+
+test('a process that is started while its parents leave is not missed', { timeout: 20_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sealane-ending-'));
+  const pids = join(directory, 'pids');
+  const leave = `(sh -c 'sleep 600 & echo $! >> ${pids}; exit' </dev/null >/dev/null 2>&1 &); exit 0`;
+  const agent = agentOf({ command: ['sh', '-c', leave] });
+  const turns = Array.from({ length: 4 }, async () => {
+    for (let count = 0; count < 25; count += 1) await agent.run(turnOf('go'), recordedIo());
+  });
+  await Promise.all(turns);
+  const started = existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').map(Number) : [];
+  const left = started.filter(isAlive);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+  expect(started.length).toBeGreaterThan(0);
+  expect(left).toEqual([]);
 });

@@ -81,7 +81,7 @@ const statOf = (pid: number): Stat | undefined => {
       closeSync(file);
     }
   } catch (error) {
-    if (isGone(error) || isForeign(error)) return undefined;
+    if (isForeign(error) || hasCode(error, 'ENOENT', 'ESRCH')) return undefined;
     throw error;
   }
   // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
@@ -100,57 +100,52 @@ const statOf = (pid: number): Stat | undefined => {
   };
 };
 
-const rowOf = ({ pid, parent, group, session, startTime, isKernel }: Stat, blur: () => void): ProcessRow => {
+const rowOf = (stat: Stat, blur: () => void): ProcessRow => {
+  const { pid, parent, group, session, startTime, isKernel } = stat;
+  const none: ReadonlySet<string> = new Set();
+  /** What cannot be read: of a process that left, of one that is closed to us, or for a reason that proves nothing. */
+  const unread =
+    <T>(value: T) =>
+    (error: unknown): T => {
+      // A process that is just ending is closed to everybody but root.
+      if (hasCode(error, 'ENOENT', 'ESRCH') || (isForeign(error) && statOf(pid)?.isAlive !== true)) blur();
+      else if (!isForeign(error)) throw error;
+      return value;
+    };
+  const readEnviron = async (): Promise<string> => {
+    const text = await readFile(`/proc/${pid}/environ`, 'latin1').catch(unread(undefined));
+    // In the middle of an exec, and at its end, a process has no environment.
+    if (text === '') blur();
+    return text ?? '';
+  };
+  const readSockets = async (): Promise<ReadonlySet<string>> => {
+    const names = await readdir(`/proc/${pid}/fd`).catch(unread(undefined));
+    if (names === undefined) return none;
+    // At its end, it has let go of everything.
+    if (names.length === 0) blur();
+    const found = new Set<string>();
+    for (let at = 0; at < names.length; at += LINKS_AT_ONCE) {
+      const some = names.slice(at, at + LINKS_AT_ONCE);
+      const links = await Promise.all(some.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(unread(''))));
+      for (const link of links) if (link.startsWith('socket:[')) found.add(link.slice('socket:['.length, -1));
+    }
+    return found;
+  };
   let environ: Promise<string> | undefined;
   let sockets: Promise<ReadonlySet<string>> | undefined;
-  const readEnviron = async (): Promise<string> => {
-    if (isKernel) return '';
-    try {
-      const text = await readFile(`/proc/${pid}/environ`, 'latin1');
-      // In the middle of an exec, a process has no environment for a moment.
-      if (text === '') blur();
-      return text;
-    } catch (error) {
-      if (isGone(error)) blur();
-      else if (!isForeign(error)) throw error;
-      return '';
-    }
-  };
   return {
     pid,
     parent,
     group,
     session,
     startTime,
-    environ: () => (environ ??= readEnviron()),
-    sockets: () => (sockets ??= isKernel ? Promise.resolve(new Set()) : socketsOf(pid, blur)),
+    environ: () => (environ ??= isKernel ? Promise.resolve('') : readEnviron()),
+    sockets: () => (sockets ??= isKernel ? Promise.resolve(none) : readSockets()),
   };
-};
-
-const socketsOf = async (pid: number, blur: () => void): Promise<ReadonlySet<string>> => {
-  const found = new Set<string>();
-  const names = await readdir(`/proc/${pid}/fd`).catch(nothing(blur));
-  // Whoever has just ended holds nothing.
-  if (names?.length === 0) blur();
-  for (let at = 0; at < (names?.length ?? 0); at += LINKS_AT_ONCE) {
-    const some = names.slice(at, at + LINKS_AT_ONCE);
-    const links = await Promise.all(some.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(nothing(''))));
-    for (const link of links) if (link.startsWith('socket:[')) found.add(link.slice('socket:['.length, -1));
-  }
-  return found;
 };
 
 const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
   error instanceof Error && 'code' in error && codes.includes(String(error.code));
 
-const isGone = (error: unknown): boolean => hasCode(error, 'ENOENT', 'ESRCH');
 /** Another user's process, or one that guards its memory. It can only be found by its parent and its groups. */
 const isForeign = (error: unknown): boolean => hasCode(error, 'EACCES', 'EPERM');
-
-/** Whatever is gone or not ours holds nothing; out of descriptors, say, we know nothing and must not guess. */
-const nothing =
-  <T>(value: T) =>
-  (error: unknown): T => {
-    if (isGone(error) || isForeign(error)) return value;
-    throw error;
-  };

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { createProcReader } from './proc-reader.ts';
-import type { ProcessReader, ProcessRow, ProcessTable } from './process-table.ts';
+import type { ProcessName, ProcessReader, ProcessRow, ProcessTable } from './process-table.ts';
 import { createPsReader } from './ps-reader.ts';
 
 /** The variable whose value marks every process of a run; nested runs list their tokens, outermost first. */
@@ -43,8 +43,11 @@ export interface ProcessTree {
 
 export const systemReader = (): ProcessReader => (process.platform === 'linux' ? createProcReader() : createPsReader());
 
-/** A blurred table that shows nobody is read again, but a machine where processes come and go must not hold us up. */
-const MAX_BLURRED_SCANS = 3;
+/**
+ * A blurred table that shows nobody is read again: a process may have started another and left while we looked. On a
+ * machine where processes come and go all the time, this often must do.
+ */
+const MAX_BLURRED_SCANS = 10;
 const ROWS_AT_ONCE = 16;
 const FIRST_WAIT_MS = 4;
 const MAX_WAIT_MS = 100;
@@ -60,14 +63,18 @@ export const createProcessTree = (mark: TreeMark, reader: ProcessReader): Proces
     known = await membersOf(table, mark, known, program);
     return known;
   };
-  /** A scan that failed, for want of descriptors say, has proved nothing. */
+  /** Zombies of earlier scans: they cannot have started anything since. */
+  const zombies = new Set<string>();
   const look = async (): Promise<{ members: readonly ProcessRow[]; isClear: boolean; hasFailed: boolean }> => {
     await scanning;
     try {
       const table = await reader.read();
       const members = await scan(table);
-      return { members, isClear: !table.isBlurred, hasFailed: false };
+      const fresh = table.zombies.filter((one) => one.startTime >= mark.since && !zombies.has(nameOf(one)));
+      for (const one of fresh) zombies.add(nameOf(one));
+      return { members, isClear: !table.isBlurred && fresh.length === 0, hasFailed: false };
     } catch {
+      // For want of descriptors, say. It has proved nothing.
       return { members: known, isClear: false, hasFailed: true };
     }
   };
@@ -108,7 +115,7 @@ export const createProcessTree = (mark: TreeMark, reader: ProcessReader): Proces
         if (emptyScans > 0) continue;
         const isOver = performance.now() >= deadline;
         for (const row of members) {
-          const name = `${row.pid}/${row.startTime}`;
+          const name = nameOf(row);
           if (isOver) send(row, 'SIGKILL');
           // A stopped process has to go on to hear that it should end.
           else if (!asked.has(name)) send(row, 'SIGTERM', 'SIGCONT');
@@ -120,6 +127,8 @@ export const createProcessTree = (mark: TreeMark, reader: ProcessReader): Proces
     },
   };
 };
+
+const nameOf = ({ pid, startTime }: ProcessName): string => `${pid}/${startTime}`;
 
 const membersOf = async (
   { rows }: ProcessTable,

@@ -27,7 +27,7 @@ export const createPsReader = (platform: NodeJS.Platform = process.platform): Pr
       const row = rowOf(line);
       if (row) rows.set(row.pid, row);
     }
-    return { rows, isBlurred: false };
+    return { rows, zombies: [], isBlurred: false };
   },
   // Start times are cut to the second, and some systems add them to a boot time that is cut as well.
   now: () => Promise.resolve(Date.now() - 2000),

@@ -6,8 +6,9 @@
  * - `unwatch TOKEN`;
  * - `beat`.
  *
- * When its input ends, or no line came for the beat limit, it kills every watched tree and exits. It imports nothing
- * but Node and its neighbours, so it runs from source and from a build alike, and quickly.
+ * The first lines come as arguments, behind the beat limit. When its input ends, or no line came for the beat limit,
+ * it kills every watched tree and exits. It imports nothing but Node and its neighbours, so it runs from source and
+ * from a build alike, and quickly.
  */
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
@@ -70,6 +71,7 @@ const tick = (): void => {
   if (trees.size > 0 && now - beatAt > beatLimitMs) void sweep();
 };
 
+for (const line of process.argv.slice(3)) obey(line);
 createInterface({ input: process.stdin })
   .on('line', obey)
   .on('close', () => void sweep());

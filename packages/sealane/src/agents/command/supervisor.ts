@@ -59,9 +59,6 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
   const tell = (line: string): void => {
     current?.stdin.write(`${line}\n`);
   };
-  const tellOf = ({ mark: { token, since, sockets }, pid }: Watched): void =>
-    tell(`watch ${token} ${pid ?? '-'} ${since} ${sockets.length > 0 ? sockets.join(',') : '-'}`);
-
   /** Only a run that waits for its answer keeps us alive. */
   const holdOrLetGo = (): void => {
     const isAwaited = watched.values().some((one) => !one.isKnown);
@@ -80,12 +77,11 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
   const start = (): void => {
     clearTimeout(restart);
     restart = undefined;
-    const child = startProcess(beatLimitMs);
+    const child = startProcess(beatLimitMs, watched.values().map(watchLine));
     current = child;
     child.once('error', () => lose(child)).once('exit', () => lose(child));
     if (child.pid === undefined) return;
     createInterface({ input: child.stdout }).on('line', hear);
-    for (const one of watched.values()) tellOf(one);
     holdOrLetGo();
   };
   const lose = (child: Process): void => {
@@ -118,7 +114,7 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
       const one: Watched = { mark, pid: undefined, known: Promise.withResolvers(), isKnown: false };
       watched.set(mark.token, one);
       if (current) {
-        tellOf(one);
+        tell(watchLine(one));
         holdOrLetGo();
       } else if (restart) restart.ref();
       else start();
@@ -132,7 +128,7 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
       const one = watched.get(token);
       if (!one) return;
       one.pid = pid;
-      tellOf(one);
+      tell(watchLine(one));
     },
     unwatch: (token) => {
       if (!watched.delete(token)) return;
@@ -161,8 +157,12 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
   };
 };
 
-const startProcess = (beatLimitMs: number): Process => {
-  const child = spawn(process.execPath, [script, String(beatLimitMs)], {
+const watchLine = ({ mark: { token, since, sockets }, pid }: Watched): string =>
+  `watch ${token} ${pid ?? '-'} ${since} ${sockets.length > 0 ? sockets.join(',') : '-'}`;
+
+/** It gets its first lines as arguments: a supervisor that exists knows what it is for, even if we die this moment. */
+const startProcess = (beatLimitMs: number, lines: Iterable<string>): Process => {
+  const child = spawn(process.execPath, [script, String(beatLimitMs), ...lines], {
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],

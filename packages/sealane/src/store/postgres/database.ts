@@ -8,6 +8,8 @@ import { postgresError } from './postgres-error.ts';
 /** A database that has been reached and migrated. */
 export interface Database {
   /** For people: `PostgreSQL, host:port/database`. */
+  readonly description: string;
+  /** The same inside a sentence. */
   readonly place: string;
   readonly pool: Pool;
   /** A new connection outside the pool, not connected yet. */
@@ -53,7 +55,8 @@ export const openDatabase = async (options: {
     client.on('error', () => {});
     return client;
   };
-  const place = placeOf(connect);
+  const where = whereOf(connect);
+  const place = `PostgreSQL ${where}`;
   await withClient(connect(), place, (client) => migrate(client, schema, place));
 
   const pool = new Pool({
@@ -69,7 +72,7 @@ export const openDatabase = async (options: {
     },
   });
   pool.on('error', () => {});
-  return { place, pool, connect: () => connect({ query_timeout: STATEMENT_MS }) };
+  return { description: `PostgreSQL, ${where}`, place, pool, connect: () => connect({ query_timeout: STATEMENT_MS }) };
 };
 
 /**
@@ -83,10 +86,10 @@ const sessionSettings = (schema: string): string => `
   SET enable_seqscan TO off;
   SET jit TO off`;
 
-const placeOf = (connect: () => Client): string => {
+const whereOf = (connect: () => Client): string => {
   try {
     const { host, port, database } = connect();
-    return `PostgreSQL, ${host}:${port}/${database}`;
+    return `${host}:${port}/${database}`;
   } catch {
     // The parser's own message could show the password.
     throw new SealaneError(

@@ -17,11 +17,14 @@ export const inPostgres = (statement: Statement): Prepared => {
   let known = prepared.get(statement);
   if (!known) {
     const { text, locksOnly } = statement;
-    known = named(numberedParams(withoutBraces(text)), !locksOnly && /^\s*SELECT\b|\bRETURNING\b/.test(text));
+    const plain = withoutBraces(text);
+    known = named(numberedParams(plain), !locksOnly && !isSilent(plain));
     prepared.set(statement, known);
   }
   return known;
 };
+
+const isSilent = (text: string): boolean => /^\s*(INSERT|UPDATE|DELETE)\b/.test(text) && !/\bRETURNING\b/.test(text);
 
 const named = (text: string, answers: boolean): Prepared => ({
   name: createHash('sha256').update(text).digest('base64url').slice(0, 20),
@@ -30,7 +33,11 @@ const named = (text: string, answers: boolean): Prepared => ({
 });
 
 const withoutBraces = (text: string): string =>
-  text.replaceAll('{lock-free}', 'FOR UPDATE SKIP LOCKED').replaceAll('{lock}', 'FOR UPDATE');
+  text
+    .replaceAll('{lock-free}', 'FOR UPDATE SKIP LOCKED')
+    .replaceAll('{lock}', 'FOR UPDATE')
+    .replaceAll('{new-key}', 'RETURNING k')
+    .replaceAll('{changed}', 'RETURNING 1 AS k');
 
 const numberedParams = (text: string): string => {
   let count = 0;

@@ -8,11 +8,15 @@ const codeOf = (error: unknown): string => {
 };
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+const LOST = /^(08...|25P03|57P0[1-5]|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
+const LOST_WORDS = /^(Connection terminated|Client (has encountered|was closed))/;
+
+/** The server did not answer a statement in time; the connection is closed then. */
+const isOverdue = (error: unknown): boolean => messageOf(error) === 'Query read timeout';
+
 /** The way to the server is gone: by the network, by its shutdown, by an administrator. */
 export const isConnectionLost = (error: unknown): boolean =>
-  /^(08...|57P0[1-5]|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(codeOf(error)) ||
-  (codeOf(error) === '' &&
-    /^(Connection terminated|Client (has encountered|was closed)|Query read timeout)/.test(messageOf(error)));
+  LOST.test(codeOf(error)) || (codeOf(error) === '' && (LOST_WORDS.test(messageOf(error)) || isOverdue(error)));
 
 /**
  * True: another connection may do better. Either this one is lost, or it remembers a statement whose table has changed
@@ -26,7 +30,7 @@ export const isWorthRepeating = (error: unknown): boolean =>
   error instanceof StepConflict ||
   /^(23505|40001|40P01)$/.test(codeOf(error)) ||
   // Before the COMMIT was sent nothing has happened, so a lost connection is no more than a reason to take another.
-  isConnectionSpent(error);
+  (isConnectionSpent(error) && !isOverdue(error));
 
 export const outcomeUnknown = (cause: unknown): SealaneError =>
   new SealaneError(

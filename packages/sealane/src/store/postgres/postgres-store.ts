@@ -21,7 +21,7 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number;
 }
 
-/** How often a step starts again before its caller is told. Under 30 callers on one row two or three are usual. */
+/** How often a step starts again before its caller is told, if all connections of the pool should prove spent, too. */
 const ATTEMPTS = 10;
 
 type AppendCall = { readonly task: number; readonly steps: () => Steps<never> };
@@ -34,7 +34,7 @@ export const openPostgres = async ({
   poolSize = 8,
 }: PostgresStoreOptions): Promise<Storage> => {
   const database = await openDatabase({ url, schema, poolSize });
-  const { pool, place } = database;
+  const { pool, place, description } = database;
   const wakes = await openWakes(database.connect, `sealane_wake_${schema}`);
   const commitListeners = new Set<(durationMs: number) => void>();
   const running = new Set<Promise<unknown>>();
@@ -47,14 +47,14 @@ export const openPostgres = async ({
         return await transact(pool, mode, work);
       } catch (error) {
         if (!isWorthRepeating(error)) throw postgresError(error, place);
-        if (times === ATTEMPTS) throw toRefuse(error, name);
+        if (times >= ATTEMPTS + poolSize) throw toRefuse(error, name, times);
       }
       await delay(Math.random() * Math.min(2 ** times, 50));
     }
   };
-  const toRefuse = (error: unknown, name: string): unknown => {
+  const toRefuse = (error: unknown, name: string, times: number): unknown => {
     const known = postgresError(error, place);
-    return known instanceof SealaneError ? known : tooManyConflicts(name, ATTEMPTS, error);
+    return known instanceof SealaneError ? known : tooManyConflicts(name, times, error);
   };
 
   /** The steps of each call, side by side in one transaction; what they wake is told after the commit. */
@@ -89,7 +89,7 @@ export const openPostgres = async ({
   };
 
   const driver: Driver = {
-    description: place,
+    description,
     exclusive: false,
     write: (name, ...args) =>
       track(async () => {

@@ -10,7 +10,7 @@ import { isConnectionLost, isConnectionSpent, outcomeUnknown } from './postgres-
 export type Mode = 'write' | 'read';
 
 const BEGIN: Readonly<Record<Mode, string>> = {
-  write: 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+  write: 'BEGIN ISOLATION LEVEL READ COMMITTED',
   read: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
 };
 

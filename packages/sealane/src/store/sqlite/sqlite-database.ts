@@ -94,7 +94,11 @@ const inSqlite = (text: string): string =>
     .replaceAll('{given-key}', 'INTEGER PRIMARY KEY')
     .replaceAll('{rowless}', 'WITHOUT ROWID')
     .replaceAll('{lock-free}', '')
-    .replaceAll('{lock}', '');
+    .replaceAll('{lock}', '')
+    .replaceAll('{new-key}', '')
+    .replaceAll('{changed}', '');
+
+const countsOnly = /\{(new-key|changed)\}/;
 
 /** Executes steps on a connection, keeping every statement prepared. */
 export const createStepRunner = (database: DatabaseSync) => {
@@ -109,7 +113,12 @@ export const createStepRunner = (database: DatabaseSync) => {
     else if (step.kind === 'each') {
       const statement = prepare(step.statement);
       for (const row of step.rows) statement.run(...row);
-    } else if (!step.statement.locksOnly) return prepare(step.statement).all(...step.params);
+    } else if (!step.statement.locksOnly) {
+      const statement = prepare(step.statement);
+      if (!countsOnly.test(step.statement.text)) return statement.all(...step.params);
+      const { changes, lastInsertRowid } = statement.run(...step.params);
+      return changes === 0 ? [] : [{ k: Number(lastInsertRowid) }];
+    }
     return [];
   };
   return <T>(steps: Steps<T>, wakes: Set<string>): T => {

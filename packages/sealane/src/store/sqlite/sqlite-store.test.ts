@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import * as fc from 'fast-check';
 import * as vitest from 'vitest';
 
-import { describeStoreContract, type OpenContractStore } from '#testing';
+import { describeStoreContract, describeStoreModel, type OpenContractStore } from '#testing';
 
 import { openSqlite } from './index.ts';
 
@@ -31,3 +32,5 @@ const inFile: OpenContractStore = () => {
 
 describeStoreContract('SQLite in memory', inMemory, vitest);
 describeStoreContract('SQLite in a file', inFile, vitest);
+
+describeStoreModel('SQLite in memory', inMemory, { ...vitest, fc }, { runs: 300 });

@@ -39,6 +39,7 @@ export const admissionRow = (admission: Admission, news: readonly NewEvent[]): O
     direct: admission.direct ? 1 : 0,
     turns: 1,
     folded: news.length,
+    open: 1,
   };
 };
 

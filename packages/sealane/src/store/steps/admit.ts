@@ -7,6 +7,7 @@ import {
   type LaneRow,
   LANE_BY_KEY,
   LOCK_LANE,
+  MAKE_LANE,
   OWNER_WAITING,
   RUNNING_IN,
   TURN,
@@ -92,7 +93,11 @@ function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: bool
     if (waiting && waiting.n >= limits.ownerWaiting) return { ok: false, why: 'owner-full' };
   }
   const holder = slot?.instance ?? null;
-  const lane = yield* first(ENTER_LANE, session, who.agent, owner, holder, holder, limits.laneWaiting);
+  const waiting = holder === null ? 1 : 0;
+  const made = yield* first(MAKE_LANE, session, who.agent, owner, waiting, holder);
+  const lane = made
+    ? { k: made.k, key: session, agent: who.agent, owner, places: 1, waiting, holder, paused: 0, rank: 0, ready_at: 0 }
+    : yield* first(ENTER_LANE, session, who.agent, owner, holder, holder, limits.laneWaiting);
   if (!lane) return { ok: false, why: 'full' };
   // Every turn that must wait is counted in `waiting`; so nobody waits only if this one has just started.
   const isStarted = holder !== null && lane.holder === holder && lane.waiting === 0;

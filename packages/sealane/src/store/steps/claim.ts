@@ -1,15 +1,18 @@
 import type { JsonObject, Message, NewEvent } from '#domain';
 
-import type { AgentName, CallFacts, ClaimedRun, InstanceId, Instant, Result, Run, TaskId } from '../task-store.ts';
+import type { AgentName, CallFacts, ClaimedRun, InstanceId, Instant, OwnRuns, Result, Run, TaskId } from '../task-store.ts';
 import {
-  DELETE_EXPIRED,
-  DELETE_LEASE,
+  BURY,
+  BURY_EXPIRED,
+  FORGET_DEAD,
   HEAD_TURN,
+  HELD_BY,
+  HELD_SINCE,
   HOLD_LANE,
   INTERVENTIONS,
-  IS_ORPHAN,
   LEASE,
   LOCK_LANE,
+  ORPHAN,
   ORPHANS,
   OWNER_RUNNING,
   READY_LANES,
@@ -112,7 +115,7 @@ export function* renew(instance: InstanceId, leaseMs: number): Steps<Result<null
 }
 
 export function* leave(instance: InstanceId): Steps<void> {
-  yield* first(DELETE_LEASE, instance);
+  yield* first(BURY, instance);
   yield* wake();
 }
 
@@ -121,24 +124,37 @@ const REAP_BATCH = 64;
 
 /**
  * Takes over the runs of instances whose lease is gone. The new epoch is the fence: from this commit on, nothing that
- * the old holder still sends is written.
+ * the old holder still sends is written. `mine` also takes what this instance itself holds without knowing: when the
+ * answer to a claim was lost on its way, nobody else would ever find those runs.
  */
-export function* reap(instance: InstanceId, at: Instant): Steps<readonly ClaimedRun[]> {
+export function* reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Steps<readonly ClaimedRun[]> {
   if (!(yield* first(LEASE, instance))) return [];
-  yield* all(DELETE_EXPIRED);
+  yield* all(BURY_EXPIRED);
+  yield* all(FORGET_DEAD);
   const taken: ClaimedRun[] = [];
   for (const orphan of yield* all(ORPHANS, REAP_BATCH)) {
     yield* first(LOCK_LANE, orphan.lane);
-    const turn = yield* first(IS_ORPHAN, orphan.task);
-    if (!turn) continue;
-    const head = yield* first(ADVANCE_EPOCH, 0, turn.task);
-    if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
-    yield* first(REHOLD_TURN, instance, turn.task);
-    yield* first(REHOLD_LANE, instance, turn.lane);
-    const row = yield* taskOf(turn);
-    taken.push({ run: yield* runOf({ ...turn, holder: instance, started_at: turn.started_at ?? at }, row, row.session, head, turn.ref), events: [] });
+    const turn = yield* first(ORPHAN, orphan.task);
+    if (turn) taken.push(yield* takeOver(turn, instance, at));
+  }
+  const held = mine ? yield* all(HELD_SINCE, instance, mine.heldBefore) : [];
+  for (const stray of held) {
+    if (mine?.known.includes(stray.id)) continue;
+    yield* first(LOCK_LANE, stray.lane);
+    const turn = yield* first(HELD_BY, stray.task, instance);
+    if (turn) taken.push(yield* takeOver(turn, instance, at));
   }
   return taken;
+}
+
+function* takeOver(turn: TurnRow, instance: InstanceId, at: Instant): Steps<ClaimedRun> {
+  const head = yield* first(ADVANCE_EPOCH, 0, turn.task);
+  if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
+  yield* first(REHOLD_TURN, instance, turn.task);
+  yield* first(REHOLD_LANE, instance, turn.lane);
+  const row = yield* taskOf(turn);
+  const held = { ...turn, holder: instance, started_at: turn.started_at ?? at };
+  return { run: yield* runOf(held, row, row.session, head, turn.ref), events: [] };
 }
 
 export function* interventions(instance: InstanceId): Steps<readonly TaskId[]> {

@@ -30,6 +30,11 @@ export interface TurnRow {
   readonly ended: number;
 }
 
+/** Makes a lane with the first place in it taken; nothing when the lane is there. */
+export const MAKE_LANE = sql<{ k: number }>(`
+  INSERT INTO lanes (key, agent, owner, places, waiting, holder, paused, rank, ready_at)
+  VALUES (?, ?, ?, 1, ?, ?, 0, 0, 0)
+  ON CONFLICT (key) DO NOTHING {new-key}`);
 /**
  * Takes the next place in a lane, making the lane if need be. The instance gets the lane at once when it has a slot
  * (its id is given) and the lane is idle; otherwise the turn waits. No row: the lane is full.
@@ -71,7 +76,7 @@ export const OWNER_RUNNING = sql<{ n: number }>(`
 export const HOLD_LANE = sql(`UPDATE lanes SET holder = ?, waiting = waiting - 1 WHERE k = ?`);
 export const REHOLD_LANE = sql(`UPDATE lanes SET holder = ? WHERE k = ?`);
 export const DROP_IDLE_LANE = sql<{ k: number }>(`
-  DELETE FROM lanes WHERE k = ? AND waiting = 0 AND paused = 0 RETURNING k`);
+  DELETE FROM lanes WHERE k = ? AND waiting = 0 AND paused = 0 {changed}`);
 export const FREE_LANE = sql<LaneRow>(`UPDATE lanes SET holder = NULL, ready_at = 0 WHERE k = ? RETURNING *`);
 export const RETRY_LANE = sql<LaneRow>(`
   UPDATE lanes SET holder = NULL, waiting = waiting + 1, ready_at = ? WHERE k = ? RETURNING *`);
@@ -108,16 +113,24 @@ export const TAKE_LEASE = sql<{ id: string }>(`
   ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until WHERE instances.lease_until > now_ms()
   RETURNING id`);
 export const LEASE = sql<{ id: string }>(`SELECT id FROM instances WHERE id = ? AND lease_until > now_ms()`);
-/** Deleting locks the row: a renewal that is under way is waited for and, if it came in time, respected. */
-export const DELETE_EXPIRED = sql<{ id: string }>(`DELETE FROM instances WHERE lease_until <= now_ms() RETURNING id`);
-export const DELETE_LEASE = sql(`DELETE FROM instances WHERE id = ?`);
+/**
+ * A dead instance keeps its row, with the negative time of its death, so that a renewal that arrives late finds it
+ * and revives nothing. Updating locks the row: a renewal that is under way is waited for and, if in time, respected.
+ */
+export const BURY_EXPIRED = sql(`
+  UPDATE instances SET lease_until = -now_ms() WHERE lease_until > 0 AND lease_until <= now_ms()`);
+export const BURY = sql(`UPDATE instances SET lease_until = -now_ms() WHERE id = ? AND lease_until > 0`);
+export const FORGET_DEAD = sql(`DELETE FROM instances WHERE lease_until < 0 AND lease_until > -(now_ms() - 86400000)`);
+const NO_LIVE_HOLDER = `holder IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = turns.holder AND instances.lease_until > 0)`;
 export const ORPHANS = sql<{ task: number; lane: number }>(`
-  SELECT task, lane FROM turns
-  WHERE holder IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = turns.holder)
-  ORDER BY task LIMIT ?`);
-export const IS_ORPHAN = sql<TurnRow>(`
-  SELECT * FROM turns
-  WHERE task = ? AND holder IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = turns.holder)`);
+  SELECT task, lane FROM turns WHERE ${NO_LIVE_HOLDER} ORDER BY task LIMIT ?`);
+export const ORPHAN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ? AND ${NO_LIVE_HOLDER}`);
+/** Runs that an instance holds since a while, to find those it does not know of. */
+export const HELD_SINCE = sql<{ task: number; lane: number; id: string }>(`
+  SELECT turns.task AS task, turns.lane AS lane, tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
+  WHERE turns.holder = ? AND turns.started_at < ?`);
+export const HELD_BY = sql<TurnRow>(`SELECT * FROM turns WHERE task = ? AND holder = ?`);
 export const INTERVENTIONS = sql<{ id: string }>(`
   SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
   WHERE turns.holder = ? AND (turns.cancel = 1 OR turns.ended = 1)`);

@@ -2,7 +2,7 @@ import { SealaneError, type State, STATES } from '#domain';
 
 import { COUNT_LIMIT, type ListQuery, type Page, type Scope, type StoredTask } from '../task-store.ts';
 import { all, first, type Param, type Statement, sql, type Steps } from './step.ts';
-import { loadTask } from './task-row.ts';
+import { loadTask, openFlag } from './task-row.ts';
 import { TASK_BY_KEY } from './tasks.sql.ts';
 
 /**
@@ -56,10 +56,12 @@ function* updatedPage(filter: Filter, query: ListQuery): Steps<readonly Position
   const after = query.after === undefined ? undefined : decodeCursor(query.order, query.after);
   const where = [...filter.where, ...(after ? ['(status_timestamp, k) < (?, ?)'] : [])];
   const params = [...filter.params, ...(after ? [after.ts, after.k] : [])];
-  const run = `SELECT k, status_timestamp AS ts FROM tasks WHERE status_state = ? AND ${where.join(' AND ')}
+  // The literal `open` tells the database which of the partial indexes a state is in.
+  const run = (state: State): string => `SELECT k, status_timestamp AS ts FROM tasks
+    WHERE status_state = ? AND open = ${openFlag(state)} AND ${where.join(' AND ')}
     ORDER BY status_timestamp DESC, k DESC LIMIT ?`;
   const limit = query.limit + 1;
-  const text = `SELECT k, ts FROM (${filter.states.map((_, index) => `SELECT * FROM (${run}) AS s${index}`).join(' UNION ALL ')}) AS merged
+  const text = `SELECT k, ts FROM (${filter.states.map((state, index) => `SELECT * FROM (${run(state)}) AS s${index}`).join(' UNION ALL ')}) AS merged
     ORDER BY ts DESC, k DESC LIMIT ?`;
   const bound = filter.states.flatMap((state): Param[] => [state, ...params, limit]);
   return yield* all(prepared<Position>(text), ...bound, limit);
@@ -75,10 +77,16 @@ function* insertedPage(filter: Filter, query: ListQuery): Steps<readonly Positio
 }
 
 function* count(filter: Filter): Steps<number> {
-  const states = filter.states.map(() => '?').join(', ');
-  const text = `SELECT count(*) AS n FROM (
-    SELECT 1 FROM tasks WHERE status_state IN (${states}) AND ${filter.where.join(' AND ')} LIMIT ?) AS counted`;
-  return (yield* first(prepared<{ n: number }>(text), ...filter.states, ...filter.params, COUNT_LIMIT + 1))?.n ?? 0;
+  let total = 0;
+  for (const open of [1, 0]) {
+    const states = filter.states.filter((state) => openFlag(state) === open);
+    if (states.length === 0) continue;
+    const text = `SELECT count(*) AS n FROM (
+      SELECT 1 FROM tasks WHERE status_state IN (${states.map(() => '?').join(', ')}) AND open = ${open}
+        AND ${filter.where.join(' AND ')} LIMIT ?) AS counted`;
+    total += (yield* first(prepared<{ n: number }>(text), ...states, ...filter.params, COUNT_LIMIT + 1))?.n ?? 0;
+  }
+  return Math.min(total, COUNT_LIMIT + 1);
 }
 
 /** There are few shapes of a list; each is one statement, so that drivers keep it prepared. */

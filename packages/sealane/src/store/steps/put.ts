@@ -4,7 +4,7 @@ import type { PutTask, Result, Scope, StoredTask, TaskId } from '../task-store.t
 import { LOCK_LANE, TURN } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
 import { each, first, type Steps, wake } from './step.ts';
-import { foldIn, isoOf, numbered, reloadTask, sizeOf, visibleTask } from './task-row.ts';
+import { foldIn, isoOf, numbered, openFlag, reloadTask, sizeOf, visibleTask } from './task-row.ts';
 import {
   DELETE_EVENTS,
   DELETE_HEAD,
@@ -64,6 +64,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
     direct: 0,
     turns: 0,
     folded: 1,
+    open: openFlag(snapshot.state),
   };
   const inserted = yield* first(INSERT_TASK, ...Object.values(fresh));
   if (!inserted) throw new Error('The database did not say which key the task got.');

@@ -73,15 +73,15 @@ export const QUEUED_BEFORE = sql<{ id: string }>(`
   WHERE turns.holder IS NULL AND turns.attempt = 0 AND turns.queued_at < ? ORDER BY turns.queued_at LIMIT ?`);
 export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
   SELECT id FROM tasks
-  WHERE status_state IN ('input-required', 'auth-required') AND status_timestamp < ?
+  WHERE status_state IN ('input-required', 'auth-required') AND open = 0 AND status_timestamp < ?
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)
   LIMIT ?`);
 
 const NOT_HELD = `NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)`;
 export const ENDED_BEFORE = sql<{ k: number; id: string }>(`
-  SELECT k, id FROM tasks WHERE status_state IN (${TERMINAL}) AND status_timestamp < ? AND ${NOT_HELD} LIMIT ?`);
+  SELECT k, id FROM tasks WHERE status_state IN (${TERMINAL}) AND open = 0 AND status_timestamp < ? AND ${NOT_HELD} LIMIT ?`);
 export const ENDED_OF_OWNER = sql<{ k: number; id: string }>(`
-  SELECT k, id FROM tasks WHERE owner = ? AND status_state IN (${TERMINAL}) AND ${NOT_HELD} LIMIT ?`);
+  SELECT k, id FROM tasks WHERE owner = ? AND open = 0 AND status_state IN (${TERMINAL}) AND ${NOT_HELD} LIMIT ?`);
 export const ENDED_OF_CONTEXT = sql<{ k: number; id: string }>(`
   SELECT k, id FROM tasks
   WHERE context_id = ? AND (CAST(? AS TEXT) IS NULL OR owner = ?) AND status_state IN (${TERMINAL}) AND ${NOT_HELD}

@@ -43,26 +43,30 @@ export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
   return { ok: true, value: null };
 }
 
-/** The turn's last events: the snapshot is folded, and with `release` the lane goes on in the same step. */
+/**
+ * The turn's last events: the snapshot is brought up to date, and with `release` the lane goes on in the same step.
+ * `isKnown`: the caller knows the task as it was admitted, and need not be told what it can work out.
+ */
 export function* finish(
   run: RunToken,
   events: readonly NewEvent[],
   at: Instant,
   release: boolean,
-): Steps<Result<{ readonly seq: Seq; readonly task: StoredTask }>> {
+  isKnown = false,
+): Steps<Result<{ readonly seq: Seq; readonly task?: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
   const head = yield* first(END_RUN, events.length, endsTask(events) ? 1 : 0, run.task, run.epoch, answersCancel(events) ? 1 : 0);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
   yield* insertEvents(rows);
-  const task = yield* snapshotIn(run.task, head, committed, at);
+  const task = yield* snapshotIn(run.task, head, committed, at, isKnown);
   if (release) {
     // The task goes on without this run: what the run might still send must miss.
     if (head.ended === 0) yield* first(ADVANCE_EPOCH, 0, run.task);
     yield* releaseLane(run.lane, run.task);
   } else yield* first(SET_TURN_ENDED, run.task);
   yield* wake(run.taskId);
-  return { ok: true, value: { seq: head.seq, task } };
+  return { ok: true, value: { seq: head.seq, ...(task && { task }) } };
 }
 
 /** The run is dead: its lane goes on, or its turn goes back to the head of the lane for another attempt. */

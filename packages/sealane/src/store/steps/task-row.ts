@@ -20,7 +20,20 @@ import {
   type TaskRow,
 } from './tasks.sql.ts';
 
-export const isoOf = (at: Instant): string => new Date(at).toISOString();
+/** Whether a task of this state waits or runs, as the column `open` has it. */
+export const openFlag = (state: string): number => (state === 'submitted' || state === 'working' ? 1 : 0);
+
+let lastAt = 0;
+let lastIso = new Date(0).toISOString();
+
+/** Most calls of a batch are of the same millisecond, and formatting a date is not free. */
+export const isoOf = (at: Instant): string => {
+  if (at !== lastAt) {
+    lastIso = new Date(at).toISOString();
+    lastAt = at;
+  }
+  return lastIso;
+};
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
@@ -135,6 +148,7 @@ export function* foldIn(task: number, head: HeadRow, news: readonly Event[], at:
   yield* first(
     SET_SNAPSHOT,
     whole.status_state,
+    openFlag(whole.status_state),
     whole.status_message,
     whole.status_timestamp,
     whole.updated_at,
@@ -162,14 +176,40 @@ const spliceOf = (events: readonly Event[]): { readonly artifacts: string; reado
   return { artifacts: `[${artifacts.join(',')}]`, tail: message === null ? ']' : `,${message}]`, message };
 };
 
-/** The snapshot after a turn's last events: spliced where that is enough, folded otherwise. */
-export function* snapshotIn(task: number, head: HeadRow, news: readonly Event[], at: Instant): Steps<StoredTask> {
+/** What `SPLICE_SNAPSHOT` makes of a task, for those who know what it was before. */
+export const spliced = (task: StoredTask, news: readonly Event[]): StoredTask | undefined => {
+  const splice = spliceOf(news);
+  const end = news.at(-1);
+  if (!splice || !end || end.event.kind === 'artifact-added') return undefined;
+  return {
+    ...task,
+    state: end.event.state,
+    statusMessage: splice.message,
+    statusAt: end.at,
+    updatedAt: end.at,
+    artifacts: splice.artifacts,
+    history: task.history.slice(0, -1) + splice.tail,
+    seq: end.seq,
+  };
+};
+
+/**
+ * The snapshot after a turn's last events: spliced where that is enough, folded otherwise. A caller that knows the
+ * task as it was can splice by itself and is answered nothing.
+ */
+export function* snapshotIn(
+  task: number,
+  head: HeadRow,
+  news: readonly Event[],
+  at: Instant,
+  isKnown: boolean,
+): Steps<StoredTask | undefined> {
   const splice = spliceOf(news);
   const end = news.at(-1);
   if (splice && end && end.event.kind !== 'artifact-added') {
     const { state } = end.event;
-    const row = yield* first(SPLICE_SNAPSHOT, state, splice.message, end.at, end.at, splice.artifacts, splice.tail, head.seq, task, head.seq - news.length);
-    if (row) return storedTask(row);
+    const spliced = yield* first(SPLICE_SNAPSHOT, state, splice.message, end.at, end.at, splice.artifacts, splice.tail, head.seq, task, head.seq - news.length);
+    if (spliced) return isKnown ? undefined : yield* reloadTask(task);
   }
   return yield* foldIn(task, head, news, at);
 }
@@ -186,7 +226,7 @@ export function* setStatus(task: number, news: readonly Event[]): Steps<void> {
   const last = news.findLast(({ event }) => event.kind !== 'artifact-added');
   if (!last || last.event.kind === 'artifact-added') return;
   const message = 'message' in last.event && last.event.message && last.event.message.role === 'ROLE_AGENT' ? last.event.message : undefined;
-  yield* first(SET_STATUS, last.event.state, message ? JSON.stringify(message) : null, last.at, last.at, task);
+  yield* first(SET_STATUS, last.event.state, openFlag(last.event.state), message ? JSON.stringify(message) : null, last.at, last.at, task);
 }
 
 /** Below this many bytes a tail is cheaper to fold at each read than to fold once and store. */

@@ -20,6 +20,8 @@ export interface TaskRow {
   readonly direct: number;
   readonly turns: number;
   readonly folded: number;
+  /** 1 while it waits or runs. */
+  readonly open: number;
 }
 
 export interface HeadRow {
@@ -39,25 +41,25 @@ export interface EventRow {
 
 export const INSERT_TASK = sql<{ k: number }>(`
   INSERT INTO tasks (id, context_id, status_state, status_message, status_timestamp, created_at, updated_at,
-    artifacts, history, metadata, owner, tenant, agent, dialect, session, direct, turns, folded)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  RETURNING k`);
+    artifacts, history, metadata, owner, tenant, agent, dialect, session, direct, turns, folded, open)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  {new-key}`);
 export const TASK_BY_ID = sql<TaskRow>(`SELECT * FROM tasks WHERE id = ?`);
 export const TASK_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k = ?`);
 export const SET_STATUS = sql(`
-  UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
+  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
 export const SET_SNAPSHOT = sql(`
-  UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
+  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
     artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
 /**
  * The same for the commonest turn of all (the first of its task, whole artifacts, an end), without reading the row:
- * JSON text is put behind JSON text. No row: there is more to fold than that.
+ * JSON text is put behind JSON text. Nothing changed: there is more to fold than that.
  */
-export const SPLICE_SNAPSHOT = sql<TaskRow>(`
-  UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
+export const SPLICE_SNAPSHOT = sql<{ k: number }>(`
+  UPDATE tasks SET status_state = ?, open = 0, status_message = ?, status_timestamp = ?, updated_at = ?,
     artifacts = ?, history = substr(history, 1, length(history) - 1) || ?, folded = ?
   WHERE k = ? AND folded = ? AND artifacts = '[]' AND history <> '[]'
-  RETURNING *`);
+  {changed}`);
 export const SET_CONTENT = sql(`UPDATE tasks SET artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
 export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
 export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);

@@ -1,4 +1,4 @@
-import { isInterrupted, isTerminal, type State } from '#domain';
+import { isInterrupted, isTerminal, runIdOf, type State } from '#domain';
 import type { Refusal, RunToken } from '#store';
 
 /**
@@ -13,14 +13,12 @@ export interface Model {
   /** Every run that anybody was ever given, the latest last. */
   readonly runs: ModelRun[];
   readonly pausedAgents: Set<string>;
-  /** Numbers for what needs a name of its own, and for moments: the clock goes a second at each. */
-  count: number;
 }
 
 export interface ModelTask {
   readonly id: string;
   readonly lane: ModelLane;
-  readonly key: string | undefined;
+  readonly idempotency: { readonly key: string; readonly bodyHash: string } | undefined;
   state: State;
   /** The kinds of its events; there are as many as the task's number says. */
   readonly kinds: string[];
@@ -37,6 +35,7 @@ export interface ModelTurn {
   attempt: number;
   retryAt: number;
   run: ModelRun | undefined;
+  ref: number | undefined;
   hasEnded: boolean;
 }
 
@@ -44,6 +43,7 @@ export interface ModelRun {
   readonly task: ModelTask;
   readonly instance: ModelInstance;
   readonly token: RunToken;
+  readonly name: string;
 }
 
 export interface ModelLane {
@@ -94,8 +94,8 @@ export interface Limits {
 }
 
 /** Why a turn may not wait in this lane. */
-export const refusedEntry = (model: Model, lane: ModelLane, limits: Limits, caller?: ModelRun): Expected => {
-  if (caller && runIn(lane) === caller) return 'loop';
+export const refusedEntry = (model: Model, lane: ModelLane, limits: Limits, caller?: string): Expected => {
+  if (caller !== undefined && runIn(lane)?.name === caller) return 'loop';
   if (limits.ownerWaiting > 0 && waitingOf(model, lane.owner) >= limits.ownerWaiting) return 'owner-full';
   if (lane.line.filter(isWaiting).length >= limits.laneWaiting) return 'full';
   return 'ok';
@@ -107,20 +107,20 @@ export const startsAtOnce = (model: Model, lane: ModelLane, hasSlot: boolean): b
 
 export const enterLane = (task: ModelTask): void => {
   task.turns += 1;
-  task.turn = { number: task.turns, attempt: 0, retryAt: 0, run: undefined, hasEnded: false };
+  task.turn = { number: task.turns, attempt: 0, retryAt: 0, run: undefined, ref: undefined, hasEnded: false };
   task.lane.line.push(task);
 };
 
 /** The turn is held from now on; whoever held it before holds nothing. */
 export const hold = (model: Model, task: ModelTask, instance: ModelInstance, token: RunToken): void => {
   if (!task.turn) throw new Error(`The model knows no turn of ${task.id}.`);
-  task.turn.run = { task, instance, token };
+  task.turn.run = { task, instance, token, name: runIdOf(task.id, task.turn.attempt) };
   model.runs.push(task.turn.run);
 };
 
 export const startRun = (model: Model, task: ModelTask, instance: ModelInstance, token: RunToken, at: number): void => {
-  hold(model, task, instance, token);
   if (task.turn) task.turn.attempt += 1;
+  hold(model, task, instance, token);
   happen(task, 'run-started', at, 'working');
 };
 
@@ -157,7 +157,7 @@ export const release = (run: ModelRun, retryAt: number | undefined): Expected =>
   }
   if (isTerminal(task.state)) return 'terminal';
   if (task.isCancelAsked) return 'canceled';
-  if (task.turn) Object.assign(task.turn, { run: undefined, retryAt });
+  if (task.turn) Object.assign(task.turn, { run: undefined, ref: undefined, retryAt });
   return 'ok';
 };
 

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+
+import { type ContractStore, createCorner, type OpenContractStore } from './store-contract/contract-corner.ts';
+import { type Fc, storeCommands } from './store-model/commands.ts';
+import { drain } from './store-model/drain.ts';
+import { createWorld, type World } from './store-model/model-world.ts';
+import type { TestRunner } from './test-runner.ts';
+
+export interface StoreModelOptions {
+  /** Random histories, one command after the other. */
+  readonly runs: number;
+  /** Replays what fast-check printed. */
+  readonly seed?: number;
+  readonly path?: string;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Random histories on the store and on a plain model of it: after every command they must look the same. The runner's
+ * functions and fast-check come from the caller, so that this package depends on neither.
+ */
+export const describeStoreModel = (
+  name: string,
+  open: OpenContractStore,
+  runner: TestRunner & { readonly fc: Fc },
+  { runs, seed, path, timeoutMs = 120_000 }: StoreModelOptions,
+): void => {
+  const { fc, expect } = runner;
+  const parameters = { ...(seed !== undefined && { seed }), ...(path !== undefined && { path }), endOnFailure: false };
+  runner.describe(`${name} behaves like the model of a store`, () => {
+    let store: ContractStore | undefined;
+    let worlds = 0;
+    const prefix = randomUUID().slice(0, 8);
+    runner.beforeAll(async () => {
+      store = await open();
+    });
+    runner.afterAll(async () => store?.close());
+
+    /** Every history has names of its own, in the one store that all share. */
+    const newWorld = (): Promise<World> => {
+      if (!store) throw new Error('The store did not open.');
+      return createWorld(createCorner(store, `${prefix}-${(worlds += 1)}`), expect);
+    };
+
+    runner.it(
+      `in ${runs} random histories of up to 60 steps`,
+      async () => {
+        const histories = fc.commands(storeCommands(fc), { maxCommands: 60, size: 'max' });
+        const property = fc.asyncProperty(histories, async (history) => {
+          const world = await newWorld();
+          await fc.asyncModelRun(() => ({ model: world, real: world }), history);
+          await drain(world);
+        });
+        await fc.assert(property, { ...parameters, numRuns: runs });
+      },
+      timeoutMs,
+    );
+  });
+};
