@@ -11,6 +11,8 @@ export interface Ledger {
   event(taskId: string, seq: number, frame: unknown): void;
   /** A state read from an answer. */
   state(taskId: string, state: string): void;
+  cancelTried(taskId: string): void;
+  /** The service has taken a cancel of an open task: it must end canceled. */
   canceled(taskId: string): void;
   /** Something a client saw that no service may do. */
   problem(text: string): void;
@@ -18,6 +20,7 @@ export interface Ledger {
   readonly events: ReadonlyMap<string, ReadonlyMap<number, unknown>>;
   readonly states: ReadonlyMap<string, ReadonlySet<string>>;
   readonly cancels: ReadonlySet<string>;
+  readonly cancelsTried: ReadonlySet<string>;
   readonly problems: readonly string[];
 }
 
@@ -39,6 +42,7 @@ export const createLedger = (): Ledger => {
   const events = new Map<string, Map<number, unknown>>();
   const states = new Map<string, Set<string>>();
   const cancels = new Set<string>();
+  const cancelsTried = new Set<string>();
   const problems: string[] = [];
   const entryOf = <T>(map: Map<string, T>, key: string, make: () => T): T => {
     const known = map.get(key) ?? make();
@@ -68,12 +72,14 @@ export const createLedger = (): Ledger => {
       known.set(seq, frame);
     },
     state: (taskId, state) => entryOf(states, taskId, () => new Set()).add(state),
+    cancelTried: (taskId) => cancelsTried.add(taskId),
     canceled: (taskId) => cancels.add(taskId),
     problem: (text) => problems.push(text),
     sent,
     events,
     states,
     cancels,
+    cancelsTried,
     problems,
   };
 };

@@ -1,4 +1,5 @@
-import { describeStoreContract, type OpenContractStore } from 'sealane/testing';
+import * as fc from 'fast-check';
+import { describeStoreContract, describeStoreModel, type OpenContractStore } from 'sealane/testing';
 import * as vitest from 'vitest';
 
 import { openPostgres } from '../../packages/sealane/src/store/postgres/index.ts';
@@ -23,3 +24,4 @@ const onPostgres: OpenContractStore = async () => {
 };
 
 describeStoreContract('PostgreSQL', onPostgres, vitest);
+describeStoreModel('PostgreSQL', onPostgres, { ...vitest, fc }, { runs: 25, crowds: 15 });

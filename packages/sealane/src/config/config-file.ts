@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
-import { isMap, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import type * as Yaml from 'yaml';
 
 import type { ConfigProblem } from './config-error.ts';
 import { resolvePath } from './resolve-path.ts';
+
+/** Most services have no file, and the parser would stay in memory for nothing. */
+const yaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml;
 
 export type SettingPath = readonly (string | number)[];
 
@@ -48,6 +52,7 @@ export const readConfigFile = (path: string, surroundings: Surroundings): Config
 };
 
 const parseConfigFile = (path: string, text: string, surroundings: Surroundings): ConfigFile => {
+  const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineOf = (setting: SettingPath) => lineIn(document, lines, setting);
@@ -89,7 +94,7 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
     if (replaced === value || !/^\$\{\w+\}$/.test(value)) return replaced;
     // `port: ${PORT}` means a number, `token: "${TOKEN}"` a text, whatever is in it.
     const node = document.getIn(setting, true);
-    return isScalar(node) && node.type === 'PLAIN' && /^(-?\d+(\.\d+)?|true|false)$/.test(replaced)
+    return yaml().isScalar(node) && node.type === 'PLAIN' && /^(-?\d+(\.\d+)?|true|false)$/.test(replaced)
       ? JSON.parse(replaced)
       : replaced;
   };
@@ -122,7 +127,8 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
   return { path, values, problems, borrowed, lineOf };
 };
 
-const lineIn = (document: Document, lines: LineCounter, path: SettingPath): number => {
+const lineIn = (document: Yaml.Document, lines: Yaml.LineCounter, path: SettingPath): number => {
+  const { isMap, isScalar } = yaml();
   for (let depth = path.length; depth > 0; depth -= 1) {
     const parent = document.getIn(path.slice(0, depth - 1), true) ?? document.contents;
     const key = path[depth - 1];

@@ -5,7 +5,14 @@ import type { AgentEntry } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
 import type { FeedEvent, Follower } from './feed.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
-import type { Caller, SendRequest, StreamItem, TaskService } from './task-service.ts';
+import type { Caller, SendRequest, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
+
+interface StreamOptions {
+  first?: StreamItem | undefined;
+  readonly isCurrent: boolean;
+  readonly isLast: (event: FeedEvent) => boolean;
+  readonly signal: AbortSignal;
+}
 
 /** The operations of A2A over the engine's parts. Everything here is either refused whole or durable when it answers. */
 export const createTaskService = (parts: EngineParts): TaskService => {
@@ -136,24 +143,27 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   const directReply = (task: StoredTask): Message | undefined =>
     task.direct && task.state === 'completed' && task.statusMessage !== null ? replyOf(JSON.parse(task.statusMessage) as Message) : undefined;
 
-  /** Items of a stream until `isLast`; `first` is told before. */
-  async function* streamOf(
-    follower: Follower,
-    task: StoredTask,
-    after: Seq,
-    options: { readonly first?: StreamItem; readonly isCurrent: boolean; readonly isLast: (event: FeedEvent) => boolean; readonly signal: AbortSignal },
-  ): AsyncGenerator<StreamItem, void, undefined> {
-    const identity = { id: task.id, contextId: task.contextId };
+  /** Items of a stream until `isLast`; `first` is told before, and forgotten then: a stream may last for days. */
+  async function* itemsOf(follower: Follower, task: TaskIdentity, after: Seq, options: StreamOptions): AsyncGenerator<StreamItem, void, undefined> {
     try {
       if (options.first) yield options.first;
+      options.first = undefined;
       for await (const item of follower.events(after, options.signal, options.isCurrent)) {
-        yield { kind: 'event', seq: item.event.seq, event: item.event, task: identity, frames: item.frames };
+        yield { kind: 'event', seq: item.event.seq, event: item.event, task, frames: item.frames };
         if (options.isLast(item)) return;
       }
     } finally {
       follower[Symbol.dispose]();
     }
   }
+
+  const streamOf = (follower: Follower, { id, contextId }: StoredTask, after: Seq, options: StreamOptions): AsyncIterable<StreamItem> => {
+    // Whoever leaves before asking for the first item never begins the iteration, whose end would let go of the task.
+    const leave = (): void => follower[Symbol.dispose]();
+    if (options.signal.aborted) leave();
+    else options.signal.addEventListener('abort', leave, { once: true });
+    return itemsOf(follower, { id, contextId }, after, options);
+  };
 
   async function* directStream(caller: Caller, task: StoredTask, signal: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
     const settled = isSettled(task) ? task : await awaitSettled(caller, task, settings.waitMs, signal);

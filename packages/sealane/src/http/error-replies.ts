@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -8,6 +7,9 @@ import { SealaneError } from '#domain';
 import { encodeRpcRefusal, errorForCaller, ERRORS } from '#protocol';
 
 import type { JsonSender } from './json-reply.ts';
+
+// Importing `node:http` by name would load everything it re-exports, a whole HTTP client included.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** How a part of the service words its errors. */
 export type ErrorEncoder = (error: SealaneError) => string;

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 
 import { createRpc, createV1Dialect } from '#protocol';
 
@@ -22,6 +22,11 @@ import { trackUnusedConnections } from './unused-connections.ts';
 const REQUEST_TIMEOUT_MS = 60_000;
 const CLOSE_GRACE_MS = 5000;
 
+/** We check and write JSON ourselves; without this the framework would load two compilers that nobody uses. */
+const NO_SCHEMAS = {
+  compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
+} as unknown as NonNullable<FastifyServerOptions['schemaController']>;
+
 /**
  * The HTTP front: JSON-RPC, event streams, cards, health and the operator's routes. Listen with `app.listen`, or mount
  * it with `nodeHandler(app)`. `app.close()` ends streams and waiting calls, never tasks.
@@ -40,6 +45,7 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 512 },
     clientErrorHandler: refuseConnection,
     frameworkErrors: refuse,
+    schemaController: NO_SCHEMAS,
   });
   app.decorateRequest('holder', null);
   app.decorateRequest('beganAt', 0);

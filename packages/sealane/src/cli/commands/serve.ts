@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
 
 import type { Command } from 'commander';
 
@@ -71,6 +72,8 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
   }
   // A service may run for months: what was compiled for this start is kept for the next one now.
   flushCompileCache();
+  // `bin/start.mjs` kept the nursery of the heap small while everything was loaded; under load it may grow.
+  setFlagsFromString('--semi-space-growth-factor=2');
   using _watcher = watchConfig(loaded.file, () => void reload(context, flags, service, adminKey, log));
   await stop;
   await service.close();

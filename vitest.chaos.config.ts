@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+const conditions = ['sealane:source', 'module', 'node', 'default'];
+
+/**
+ * The long chaos suite: real processes that are killed, stopped and cut off. One file at a time, because leases are
+ * short and two cores are enough for one storm only. CHAOS_SEED plays a run again, CHAOS_KILLS shortens it.
+ */
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    name: 'chaos',
+    include: ['test/chaos/**/*.test.ts'],
+    globalSetup: ['test/support/postgres-setup.ts'],
+    fileParallelism: false,
+    testTimeout: 300_000,
+    hookTimeout: 60_000,
+  },
+});
