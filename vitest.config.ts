@@ -5,19 +5,27 @@ const source = {
   ssr: { resolve: { conditions: ['sealane:source', 'module', 'node', 'default'] } },
 };
 
+/** Tests beside the source that start processes or search for a while: not for every save. */
+const PROCESSES = [
+  'packages/*/src/cli/**/*.test.ts',
+  'packages/*/src/agents/command/**/*.test.ts',
+  'packages/*/src/testing/**/*.test.ts',
+  'packages/*/src/store/sqlite/**/*.test.ts',
+];
+
 /** `unit` runs in seconds and needs nothing; `e2e` starts real processes and a real PostgreSQL. */
 export default defineConfig({
   test: {
     projects: [
       {
         ...source,
-        test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/architecture.test.ts'] },
+        test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/architecture.test.ts'], exclude: PROCESSES },
       },
       {
         ...source,
         test: {
           name: 'e2e',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', ...PROCESSES],
           exclude: ['test/architecture.test.ts', 'test/chaos/**'],
           globalSetup: ['test/support/postgres-setup.ts'],
           testTimeout: 60_000,

@@ -97,7 +97,6 @@ it(`readers that stop reading neither make the service grow nor slow the others,
 
   // What the eight have not taken is 160 MB; a batch for each, and the recent events once, may be in memory.
   const grown = (await measured.memory()) - before;
-  console.log(grown, alone.ms, together.ms);
 expect(grown).toBeLessThan(EVENTS * EVENT_BYTES * 0.5);
 
   const caughtUp = await catchUp(stalled[0]!);

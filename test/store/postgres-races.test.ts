@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { escapeIdentifier } from 'pg';
 import { describe, expect, it } from 'vitest';
 
 import type { Storage } from '../../packages/sealane/src/store/index.ts';
@@ -80,30 +79,25 @@ describe('races on PostgreSQL', () => {
   it('start again after a deadlock, and nothing is written twice', async () => {
     const options = freshSchema();
     const storage = await open(options);
-    const instance = await withInstance(storage);
-    const runs = [await startRun(storage, instance), await startRun(storage, instance)];
-    const [low, high] = runs.map(({ token }) => token).sort((a, b) => a.task - b.task);
-    if (!low || !high) throw new Error('unreachable');
+    const { token } = await startRun(storage, await withInstance(storage));
     const other = await connectBeside(options.url);
-    await other.query(`SET search_path TO ${escapeIdentifier(options.schema)}; SET deadlock_timeout TO '60s'; BEGIN`);
-    await other.query('SELECT 1 FROM heads WHERE task = $1 FOR UPDATE', [high.task]);
-    const appends = runs.map(({ token }) => storage.tasks.append(token, [chunk('x')], Date.now()));
+    await other.query(`SET search_path TO ${options.schema}; SET deadlock_timeout TO '60s'; BEGIN`);
+    await other.query('SELECT 1 FROM heads WHERE task = $1 FOR UPDATE', [token.task]);
+    const finished = storage.tasks.finish(token, [completed], Date.now(), true);
+    const pid = await pidOf(other);
     const watch = await connectBeside(options.url);
     await expect
       .poll(
         async () =>
-          (
-            await watch.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))`, [
-              await pidOf(other),
-            ])
-          ).rowCount,
+          (await watch.query('SELECT 1 FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))', [pid]))
+            .rowCount,
       )
       .toBe(1);
-    // Now each waits for the other; the store is the one that gives way.
-    await other.query('SELECT 1 FROM heads WHERE task = $1 FOR UPDATE', [low.task]);
+    // The store holds the lane and waits for the head. Now each waits for the other, and the store is the one to give way.
+    await other.query('SELECT 1 FROM lanes WHERE k = $1 FOR UPDATE', [token.lane]);
     await other.query('COMMIT');
-    expect((await Promise.all(appends)).map(({ ok }) => ok)).toEqual([true, true]);
-    for (const { token } of runs) expect(await storage.tasks.read('all', token.taskId, 2, 10)).toHaveLength(1);
+    expect(await finished).toMatchObject({ ok: true });
+    expect(await storage.tasks.read('all', token.taskId, 2, 10)).toMatchObject([{ seq: 3, event: completed }]);
   });
 
   it('of two instances over two hundred lanes never give a lane to both, and keep the order of its turns', async () => {

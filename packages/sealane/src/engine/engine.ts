@@ -70,7 +70,8 @@ export const createEngine = (options: EngineOptions): Engine => {
   const stopping = new AbortController();
   const onProblem = (what: string) => (error: unknown) => observer.problem?.(what, error);
 
-  const feed = createFeed(store, settings.pollMs);
+  // Where one process owns the store, every commit is told here; a look now and then is for what nobody thought of.
+  const feed = createFeed(store, store.exclusive ? Math.max(settings.pollMs, 15_000) : settings.pollMs);
   const persist = createPersist({ store, feed, now, observer, signal: stopping.signal });
   const lease = createLease({
     store,

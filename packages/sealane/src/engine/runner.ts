@@ -162,6 +162,8 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
       pending = [];
     }
     let event = stopReason || !end ? stoppedEnd(stopReason, entry, say) : agentEnd(end);
+    // It asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
+    if (isAsking) pending = [...pending, { kind: 'status-reported', state: 'working' }];
     let result = await persist.finish(token, [...pending, event], true);
     if (!result.ok && result.why === 'canceled') {
       // The cancel was committed while the end was on its way: who asked first is served.

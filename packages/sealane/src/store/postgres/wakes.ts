@@ -19,7 +19,7 @@ export interface Wakes {
 const LANE: ReadonlySet<string> = new Set(['']);
 /** PostgreSQL refuses a payload of 8000 bytes. */
 const PAYLOAD_BYTES = 7500;
-/** With more tasks than this unsaid, "look everywhere" says as much. */
+/** What nobody can be told is not kept without bound; the engine's polls find it. */
 const MOST_UNSAID = 5000;
 const NOTIFY = { name: 'notify', text: 'SELECT pg_notify($1, payload) FROM unnest($2::TEXT[]) AS payload' };
 const FIRST_PAUSE_MS = 100;
@@ -48,6 +48,11 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
     }
   };
 
+  const keep = (wakes: ReadonlySet<string>): void => {
+    for (const wake of wakes) unsaid.add(wake);
+    if (unsaid.size > MOST_UNSAID) unsaid = new Set(LANE);
+  };
+
   /** Self-clocking: what is announced while one notification is on its way goes into the next. */
   const say = async (): Promise<void> => {
     // Everything that one turn of the event loop commits goes into one notification.
@@ -59,7 +64,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
         await client.query({ ...NOTIFY, values: [channel, payloadsOf(me, wakes)] });
       } catch {
         // The connection is lost, and the next one says it.
-        unsaid = merged(wakes, unsaid);
+        keep(wakes);
         break;
       }
     }
@@ -107,7 +112,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
       if (wakes.size === 0) return;
       // Who committed here knows about its own events.
       if (wakes.has('')) tell(LANE);
-      unsaid = merged(unsaid, wakes);
+      keep(wakes);
       saySoon();
     },
     onWake: (listener) => {
@@ -120,11 +125,6 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
       await listening;
     },
   };
-};
-
-const merged = (some: ReadonlySet<string>, more: ReadonlySet<string>): Set<string> => {
-  const both = new Set([...some, ...more]);
-  return both.size > MOST_UNSAID ? new Set(LANE) : both;
 };
 
 /** JSON of who speaks and of whom: ids are other people's texts. */

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 
 import { SealaneError } from '#domain';
 
@@ -54,6 +55,8 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
+      // Those who were just answered often have something to write next: let them, and all else that has arrived.
+      await immediate();
     }
     isBusy = false;
   };

@@ -5,6 +5,7 @@ import { SealaneError } from '#domain';
 
 import { READS, WRITES } from '../steps/index.ts';
 import type { Steps } from '../steps/step.ts';
+import { createDiskReserve } from './disk-reserve.ts';
 import { createStepRunner, openForReading, openForWriting, sqliteError, type SqliteOptions } from './sqlite-database.ts';
 import { type FileLock, lockFile } from './sqlite-lock.ts';
 
@@ -59,12 +60,16 @@ const stepsOf = (name: string, args: readonly unknown[]): Steps<unknown> => {
 
 const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
   const run = createStepRunner(database);
+  const reserve = createDiskReserve(options.file);
 
   const transaction = (calls: WorkerRequest['calls'], wakes: Set<string>): Outcome[] => {
     const isRead = calls.every(([name]) => name in READS);
     database.exec(isRead ? 'BEGIN' : 'BEGIN IMMEDIATE');
     try {
-      const outcomes = calls.map(([name, args]): Outcome => ({ ok: true, value: run(stepsOf(name, args), wakes) }));
+      const outcomes = calls.map(([name, args]): Outcome => {
+        const refusal = reserve.refusalOf(name);
+        return refusal ? { ok: false, error: plain(refusal) } : { ok: true, value: run(stepsOf(name, args), wakes) };
+      });
       database.exec('COMMIT');
       return outcomes;
     } catch (error) {

@@ -70,10 +70,11 @@ export function* finish(
 }
 
 /** The run is dead: its lane goes on, or its turn goes back to the head of the lane for another attempt. */
-export function* release(run: RunToken, at: Instant, retryAt?: Instant): Steps<Result<null>> {
+export function* release(run: RunToken, at: Instant, retryAt?: Instant | null): Steps<Result<null>> {
   yield* first(LOCK_LANE, run.lane);
   if (!(yield* isHeld(run))) return { ok: false, why: 'lost' };
-  if (retryAt === undefined) {
+  // Null is what becomes of an absent argument on its way to another thread, as JSON.
+  if (retryAt === undefined || retryAt === null) {
     yield* releaseLane(run.lane, run.task);
     return { ok: true, value: null };
   }

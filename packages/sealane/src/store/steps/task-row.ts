@@ -1,4 +1,4 @@
-import { type Event, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
+import { canMove, type Event, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
 import { LANE, TURN, TURNS_AHEAD } from './lanes.sql.ts';
@@ -15,6 +15,7 @@ import {
   SET_SNAPSHOT,
   SET_STATUS,
   SPLICE_SNAPSHOT,
+  STATE_OF,
   TASK_BY_ID,
   TASK_BY_KEY,
   type TaskRow,
@@ -143,6 +144,7 @@ export function* reloadTask(task: number): Steps<StoredTask> {
 export function* foldIn(task: number, head: HeadRow, news: readonly Event[], at: Instant): Steps<StoredTask> {
   const row = yield* first(TASK_BY_KEY, task);
   if (!row) throw new Error(`Task ${task} has a head and no row.`);
+  checkMoves(row.status_state as State, news);
   const tail = row.folded + news.length === head.seq ? news : yield* eventsAfter(task, row.folded);
   const whole = { ...withTail(row, tail), updated_at: isoOf(at) };
   yield* first(
@@ -221,10 +223,21 @@ export function* insertEvents(rows: readonly (readonly Param[])[]): Steps<void> 
   else yield* each(INSERT_EVENT, rows);
 }
 
+/** Nothing sets a state but a move of the table; a step that tries is wrong, and writes nothing. */
+const checkMoves = (from: State, events: readonly Event[]): void => {
+  let state = from;
+  for (const { event } of events) {
+    if (event.kind === 'artifact-added' || event.kind === 'task-put') continue;
+    if (!canMove(state, event.state)) throw new Error(`A task cannot go from ${state} to ${event.state} (${event.kind}).`);
+    state = event.state;
+  }
+};
+
 /** Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be. */
 export function* setStatus(task: number, news: readonly Event[]): Steps<void> {
   const last = news.findLast(({ event }) => event.kind !== 'artifact-added');
   if (!last || last.event.kind === 'artifact-added') return;
+  checkMoves(((yield* first(STATE_OF, task))?.status_state ?? 'submitted') as State, news);
   const message = 'message' in last.event && last.event.message && last.event.message.role === 'ROLE_AGENT' ? last.event.message : undefined;
   yield* first(SET_STATUS, last.event.state, openFlag(last.event.state), message ? JSON.stringify(message) : null, last.at, last.at, task);
 }

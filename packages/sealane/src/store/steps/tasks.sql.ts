@@ -46,6 +46,7 @@ export const INSERT_TASK = sql<{ k: number }>(`
   {new-key}`);
 export const TASK_BY_ID = sql<TaskRow>(`SELECT * FROM tasks WHERE id = ?`);
 export const TASK_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k = ?`);
+export const STATE_OF = sql<{ status_state: string }>(`SELECT status_state FROM tasks WHERE k = ?`);
 export const SET_STATUS = sql(`
   UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
 export const SET_SNAPSHOT = sql(`
@@ -58,7 +59,7 @@ export const SET_SNAPSHOT = sql(`
 export const SPLICE_SNAPSHOT = sql<{ k: number }>(`
   UPDATE tasks SET status_state = ?, open = 0, status_message = ?, status_timestamp = ?, updated_at = ?,
     artifacts = ?, history = substr(history, 1, length(history) - 1) || ?, folded = ?
-  WHERE k = ? AND folded = ? AND artifacts = '[]' AND history <> '[]'
+  WHERE k = ? AND folded = ? AND status_state = 'working' AND artifacts = '[]' AND history <> '[]'
   {changed}`);
 export const SET_CONTENT = sql(`UPDATE tasks SET artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
 export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);

@@ -25,6 +25,12 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     expect(refusal(await c.tasks.renew(old, 3_600_000))).toBe('lost');
   });
 
+  it('`lost`: nor is the lease of an instance that has left', async (c) => {
+    const me = await c.instance();
+    await c.tasks.leave(me);
+    expect(refusal(await c.tasks.renew(me, 3_600_000))).toBe('lost');
+  });
+
   it('reap takes the runs of expired and departed instances, and no others', async (c) => {
     const [expired, departed, alive, heir] = [
       await c.instance('expired'),
@@ -121,6 +127,42 @@ export const describeLeases = ({ it, expect }: Suite): void => {
       for (const { run } of batch) if (run.agent === c.agent) reaped.add(run.token.taskId);
     }
     expect(reaped.size).toBe(150);
+  });
+
+  it('with `mine`: also runs that the instance holds and does not know of, because their answer was lost', async (c) => {
+    const [me, other] = [await c.instance(), await c.instance()];
+    const known = await c.start(me);
+    const stray = await c.start(me);
+    const heldBefore = c.later();
+    const young = await c.start(me, { at: c.later() });
+    const foreign = await c.start(other);
+    const mine = { known: [known.token.taskId], heldBefore };
+    const reaped = (await c.tasks.reap(me, c.later(), mine)).filter(({ run }) => run.agent === c.agent);
+    expect(reaped.map(({ run }) => run.token.taskId)).toEqual([stray.token.taskId]);
+    expect(reaped[0]?.run.token.epoch).not.toBe(stray.token.epoch);
+    expect(refusal(await c.tasks.append(stray.token, [chunk('late')], c.later()))).toBe('lost');
+    for (const { token } of [known, young, foreign]) {
+      expect(refusal(await c.tasks.append(token, [chunk('x')], c.later()))).toBe('accepted');
+    }
+    expect(await c.reap(me)).toEqual([]);
+  });
+
+  it('with `mine`: a run counts from when this instance got it, not from the first attempt of its turn', async (c) => {
+    const [old, me] = [await c.instance(), await c.instance()];
+    const retried = await c.start(me);
+    const at = c.later();
+    accepted(await c.tasks.release(retried.token, at, at));
+    const orphan = await c.start(old);
+    await c.tasks.leave(old);
+    const mine = { known: [], heldBefore: c.later() };
+    const second = await c.claimOne(me);
+    const [reaped] = await c.reap(me);
+    if (!reaped) throw new Error('The run was not reaped.');
+    expect([second.attempt, reaped.run.token.taskId]).toEqual([2, orphan.token.taskId]);
+    expect(await c.tasks.reap(me, c.later(), mine)).toEqual([]);
+    for (const { token } of [second, reaped.run]) {
+      expect(refusal(await c.tasks.append(token, [chunk('x')], c.later()))).toBe('accepted');
+    }
   });
 
   it('interventions: of the runs that an instance holds, those with a cancel intent, or whose task has ended', async (c) => {

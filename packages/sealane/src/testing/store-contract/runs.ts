@@ -1,6 +1,17 @@
 import type { NewEvent } from '#domain';
 
-import { accepted, chunk, kindsOf, progress, question, refusal, turnEnded } from './contract-events.ts';
+import {
+  accepted,
+  agentMessage,
+  chunk,
+  foldedUpTo,
+  kindsOf,
+  progress,
+  question,
+  refusal,
+  snapshotOf,
+  turnEnded,
+} from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
 export const describeRuns = ({ it, expect }: Suite): void => {
@@ -53,6 +64,38 @@ export const describeRuns = ({ it, expect }: Suite): void => {
     expect(task).toMatchObject({ state: 'completed', updatedAt: new Date(at).toISOString(), seq: 5 });
     expect(JSON.parse(task.artifacts)).toMatchObject([{ parts: [{ text: 'one two' }] }]);
     expect(task).toEqual(await c.task(run.token.taskId));
+  });
+
+  it('the task that finish answers is the task that is found, whatever went before', async (c) => {
+    const me = await c.instance();
+    const whole = (id: string, text: string): NewEvent => ({
+      kind: 'artifact-added',
+      artifact: { artifactId: id, parts: [{ text }] },
+    });
+    const long: NewEvent = {
+      kind: 'status-reported',
+      state: 'working',
+      message: agentMessage('x'.repeat(1000)),
+      metadata: { step: 1 },
+    };
+    const histories: readonly { readonly before: readonly NewEvent[]; readonly last: readonly NewEvent[] }[] = [
+      { before: [], last: [turnEnded('completed')] },
+      { before: [], last: [turnEnded('input-required', 'which "one"? 🦭')] },
+      { before: [], last: [whole('a', 'one'), whole('b', 'two'), turnEnded('completed', 'done')] },
+      { before: [], last: [whole('a', 'one'), whole('a', 'two'), turnEnded('completed', 'done')] },
+      { before: [], last: [progress('late'), turnEnded('completed')] },
+      { before: [], last: [{ kind: 'turn-ended', state: 'failed', reason: 'error', metadata: { a: 1 } }] },
+      { before: [whole('a', 'one')], last: [whole('a', 'two'), turnEnded('completed')] },
+      { before: [question('which one?')], last: [whole('a', 'one'), turnEnded('completed', 'done')] },
+      { before: Array.from({ length: 400 }, () => long), last: [turnEnded('completed', 'done')] },
+    ];
+    for (const { before, last } of histories) {
+      const run = await c.start(me, { metadata: { kept: true } });
+      if (before.length > 0) await c.append(run, ...before);
+      const { task } = accepted(await c.tasks.finish(run.token, last, c.later(), true));
+      expect(task).toEqual(await c.task(run.token.taskId));
+      expect(snapshotOf(task)).toEqual(foldedUpTo(await c.log(run.token.taskId), task.seq));
+    }
   });
 
   it('finish without release keeps the lane until the run is released', async (c) => {

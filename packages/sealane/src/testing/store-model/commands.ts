@@ -76,7 +76,7 @@ export const storeCommands = (fc: Fc) => {
     .map(command(append, (world, args) => hasRun(world) && mayReport(pickRun(world, args.run))));
   const remembered = fc.record({ run: index, ref: fc.nat({ max: 9 }) }).map(command(remember, hasRun));
   const finished = fc
-    .record({ run: index, state: ends, release: fc.boolean() })
+    .record({ run: index, state: ends, isWhole: fc.boolean(), release: fc.boolean() })
     .map(command(finish, (world, args) => hasRun(world) && mayReport(pickRun(world, args.run))));
   const released = fc
     .record({ run: index, retryInMs: fc.constant(null) })
@@ -124,7 +124,7 @@ export const storeCommands = (fc: Fc) => {
     joined,
     leased.map(command(expire, isLease('held'))),
     leased.map(command(leave, isLease('held'))),
-    leased.map(command(renew, isLease('held', 'expired'))),
+    leased.map(command(renew)),
     leased.map(command(reap)),
     leased.map(command(reap)),
     lanePaused,

@@ -37,7 +37,7 @@ const endRuns = async (world: World): Promise<void> => {
   for (const { turn, state } of world.model.tasks) {
     if (!turn?.run) continue;
     const isOpen = !isTerminal(state) && !turn.hasEnded;
-    if (isOpen) await finishRun(world, turn.run, 'canceled', true);
+    if (isOpen) await finishRun(world, turn.run, { state: 'canceled', isWhole: false, release: true });
     else await releaseRun(world, turn.run, null);
   }
 };

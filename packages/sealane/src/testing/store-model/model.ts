@@ -139,10 +139,17 @@ export const refusedHolder = (run: ModelRun): readonly Refusal[] | undefined => 
   return isTerminal(run.task.state) ? ['lost', 'terminal'] : ['lost'];
 };
 
-export const finish = (run: ModelRun, state: State, release: boolean, at: number): Expected => {
+export const finish = (
+  run: ModelRun,
+  state: State,
+  isWhole: boolean,
+  release: boolean,
+  at: number,
+): Expected => {
   const { task } = run;
   if (isTerminal(task.state)) return 'terminal';
   if (task.isCancelAsked && state !== 'canceled') return 'canceled';
+  if (isWhole) happen(task, 'artifact-added', at);
   happen(task, 'turn-ended', at, state);
   if (release) leaveLane(task);
   else if (task.turn) task.turn.hasEnded = true;

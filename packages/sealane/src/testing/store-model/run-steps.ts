@@ -140,23 +140,30 @@ export const remember = async (
   return [run.task];
 };
 
-export const finish = (
-  world: World,
-  args: { readonly run: number; readonly state: State; readonly release: boolean },
-): Promise<readonly ModelTask[]> => finishRun(world, pickRun(world, args.run), args.state, args.release);
+export interface FinishArgs {
+  readonly run: number;
+  readonly state: State;
+  /** The answer comes with the end, in one piece. */
+  readonly isWhole: boolean;
+  readonly release: boolean;
+}
+
+export const finish = (world: World, args: FinishArgs): Promise<readonly ModelTask[]> =>
+  finishRun(world, pickRun(world, args.run), args);
 
 export const finishRun = async (
   { corner, expect }: World,
   run: ModelRun,
-  state: State,
-  isReleased: boolean,
+  { state, isWhole, release: isReleased }: Omit<FinishArgs, 'run'>,
 ): Promise<readonly ModelTask[]> => {
   const { task, token } = run;
   const at = corner.later();
-  const refused = refusedHolder(run) ?? [decideFinish(run, state, isReleased, at)];
-  const result = await corner.tasks.finish(token, [turnEnded(state, `the end ${at}`)], at, isReleased);
+  const answer: NewEvent = { kind: 'artifact-added', artifact: { artifactId: 'answer', parts: [{ text: `${at}` }] } };
+  const events = [...(isWhole ? [answer] : []), turnEnded(state, `the end ${at}`)];
+  const refused = refusedHolder(run) ?? [decideFinish(run, state, isWhole, isReleased, at)];
+  const result = await corner.tasks.finish(token, events, at, isReleased);
   expect(refused).toContain(outcomeOf(result));
-  if (result.ok) expect(result.value.task).toMatchObject({ state: task.state, seq: task.kinds.length });
+  if (result.ok) expect(result.value.task).toEqual(await corner.task(task.id));
   return [task];
 };
 

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A line to a database that can go silent, as a network does: nothing is refused, nothing arrives. */
+export interface PartitionProxy extends AsyncDisposable {
+  /** The same database, by way of the proxy. */
+  readonly url: string;
+  /** Nothing goes through any more, in either direction. */
+  silence(): void;
+  /** What was on its way arrives late, and all goes on. */
+  heal(): void;
+  /** As if a router had forgotten everything: all lines are dead, and new ones are refused until `heal`. */
+  sever(): void;
+}
+
+export const startPartitionProxy = async (url: string): Promise<PartitionProxy> => {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  let state: 'open' | 'silent' | 'severed' = 'open';
+  const server = createServer({ pauseOnConnect: true }, (client) => {
+    if (state === 'severed') {
+      client.destroy();
+      return;
+    }
+    const upstream = connect(Number(target.port || 5432), target.hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (data) => to.write(data));
+      from.on('end', () => to.end());
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      if (state === 'silent') from.pause();
+      else from.resume();
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const proxied = new URL(url);
+  proxied.hostname = '127.0.0.1';
+  proxied.port = String(typeof address === 'object' && address ? address.port : '');
+  return {
+    url: proxied.href,
+    silence: () => {
+      state = 'silent';
+      for (const socket of sockets) socket.pause();
+    },
+    sever: () => {
+      state = 'severed';
+      for (const socket of sockets) socket.destroy();
+    },
+    heal: () => {
+      state = 'open';
+      for (const socket of sockets) socket.resume();
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};

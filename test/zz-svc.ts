@@ -1,9 +1,0 @@
-import { createSealane, sessionKeyOf, textOf } from 'sealane';
-import { writeHeapSnapshot } from 'node:v8';
-const [file = ''] = process.argv.slice(2);
-const sealane = await createSealane({ store: `sqlite:${file}`, adminKey: 'the-admin-key', settings: { drainMs: 0, artifactBytes: 2 ** 30, taskBytes: 2 ** 30 },
-  agents: { writer: { kind: 'writer', session: sessionKeyOf, run: async (turn, io) => { const count = Number(textOf(turn.message.parts)); for (let number = 1; number <= count; number += 1) { const text = `${number} `.padEnd(2000, '.'); await io.emit({ kind: 'artifact', artifact: { artifactId: `page-${Math.ceil(number / 100)}`, parts: [{ text }] }, append: number % 100 !== 1 }); } return { state: 'completed' }; }, stop: async () => 'dead', close: async () => undefined } } });
-const url = await sealane.app.listen({ host: '127.0.0.1', port: 0 });
-process.on('message', (m) => { globalThis.gc?.(); const { heapUsed, external, arrayBuffers } = process.memoryUsage(); if (m === 'snap') writeHeapSnapshot('/tmp/snap.heapsnapshot'); process.send?.({ bytes: heapUsed + external, heapUsed, external, arrayBuffers }); });
-process.on('disconnect', () => void sealane.close());
-process.send?.({ url });

@@ -1,0 +1,21 @@
+import { it } from 'vitest';
+import { createGateAgent } from './support/gate-agent.ts';
+import { openService } from './support/service.ts';
+import { pino } from 'pino';
+it('x', async () => {
+  const gate = createGateAgent({ ignoresAbort: true });
+  const gated = await openService({ agents: { gate: { connector: gate.connector } }, settings: { cancelGraceMs: 100 }, log: pino({ level: 'debug' }, { write: (s: string) => console.log(s) }) });
+  const { client, admin } = gated;
+  const task = await client.submit('stubborn', { contextId: 'x' });
+  await client.submit('next', { contextId: 'x' });
+  const run = await gate.started('stubborn');
+  console.log('cancel');
+  const canceled = await client.cancel(task.id);
+  console.log(JSON.stringify(canceled));
+  console.log(JSON.stringify(await admin.get('/lanes')));
+  run.end();
+  await gate.started('next');
+  console.log('next started');
+  await gated.close();
+  console.log('closed');
+}, 8000);
