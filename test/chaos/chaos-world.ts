@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -129,6 +129,7 @@ export const createWorld = async ({ name, store, config, mayTimeOut = false }: W
       const { violations, evidence } = await checkInvariants(await target(), sources);
       if (violations.length === 0) return evidence;
       isKept = true;
+      await writeFile(join(folder, 'violations.txt'), violations.join('\n'));
       const shown = violations.slice(0, SHOWN).map((violation) => `  - ${violation}`);
       throw new Error(
         `${violations.length} promises were broken in "${name}" (CHAOS_SEED=${chaosSeed}; what is left lies in ${folder}):\n${shown.join('\n')}`,

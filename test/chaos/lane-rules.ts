@@ -20,7 +20,7 @@ export interface AuditedRun {
 /** One run at a time in a lane, each attempt once, turns in the order in which they were admitted. */
 export const laneRules: Rule = (evidence) => {
   const runs = auditedRuns(evidence.audit);
-  return [...overlaps(runs, evidence.disturbances), ...repeats(runs, evidence.tasks), ...order(evidence)];
+  return [...overlaps(runs, evidence.disturbances), ...repeats(runs, evidence.tasks), ...order(evidence, runs)];
 };
 
 const nameOf = ({ task, turn, attempt, pid }: AuditedRun): string => `task ${task} (turn ${turn}, attempt ${attempt}, process ${pid})`;
@@ -107,23 +107,23 @@ const repeats = (runs: readonly AuditedRun[], tasks: readonly TaskEvidence[]): r
  * later one, and its task must have started before theirs. A task that never started (canceled in the queue) is passed
  * over; a message without an answer may have been admitted late, so it binds only those before it.
  */
-const order = ({ ledger, tasks }: Evidence): readonly string[] => {
+const order = ({ ledger, tasks }: Evidence, runs: readonly AuditedRun[]): readonly string[] => {
   const problems: string[] = [];
-  const byMessage = new Map(tasks.flatMap((task) => task.messageIds.slice(0, 1).map((id) => [id, task] as const)));
+  const byMessage = new Map(tasks.flatMap((task) => task.messageIds.slice(0, 1).map((id) => [id, task.id] as const)));
+  const starts = new Map(runs.toReversed().map(({ task, from }) => [task, from]));
   const fresh = ledger.sent.filter(({ answers }) => answers === undefined);
   for (const [lane, sent] of Map.groupBy(fresh, ({ lane }) => lane)) {
-    let latest: { readonly task: TaskEvidence; readonly at: string } | undefined;
+    let latest: { readonly task: string; readonly at: number } | undefined;
     for (const { messageId, taskId } of sent.toSorted((a, b) => a.order - b.order)) {
       const task = byMessage.get(messageId);
-      const at = task && firstStart(task);
-      if (!task || at === undefined) continue;
+      const at = task === undefined ? undefined : starts.get(task);
+      if (task === undefined || at === undefined) continue;
       if (latest && at < latest.at) {
-        problems.push(`In lane ${lane} task ${task.id} started at ${at}, before task ${latest.task.id} (${latest.at}), which was admitted earlier.`);
+        const early = (latest.at - at).toFixed(1);
+        problems.push(`In lane ${lane} task ${task} started ${early} ms before task ${latest.task}, which was admitted earlier.`);
       }
       if (taskId !== undefined && (!latest || at > latest.at)) latest = { task, at };
     }
   }
   return problems;
 };
-
-const firstStart = ({ events }: TaskEvidence): string | undefined => events.find(({ event }) => event.kind === 'run-started')?.at;

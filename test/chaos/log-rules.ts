@@ -71,17 +71,14 @@ const writers = (task: TaskEvidence, { number, attempts, end }: LoggedTurn): str
 const chunkTexts = ({ events }: LoggedAttempt): readonly string[] =>
   events.flatMap(({ event }) => (event.kind === 'artifact-added' ? [textOf(event.artifact.parts)] : []));
 
+/** The first chunk that is out of its place; those behind it are out of theirs as well. */
 const chunksOf = (attempt: LoggedAttempt, place: string): string[] => {
-  const problems: string[] = [];
   for (const [index, text] of chunkTexts(attempt).entries()) {
     const chunk = readChunk(text);
-    if (chunk?.attempt !== attempt.attempt) {
-      problems.push(`${place} has the chunk "${text.slice(0, 20)}" of another attempt.`);
-    } else if (chunk.chunk !== index + 1) {
-      problems.push(`${place} has chunk ${chunk.chunk} where chunk ${index + 1} belongs.`);
-    }
+    if (chunk?.attempt !== attempt.attempt) return [`${place} has the chunk "${text.slice(0, 20)}" of another attempt.`];
+    if (chunk.chunk !== index + 1) return [`${place} has chunk ${chunk.chunk} where chunk ${index + 1} belongs.`];
   }
-  return problems;
+  return [];
 };
 
 /** A completed turn has its whole answer, in the log and in the task. */

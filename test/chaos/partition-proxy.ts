@@ -11,29 +11,47 @@ export interface PartitionProxy extends AsyncDisposable {
   heal(): void;
   /** As if a router had forgotten everything: all lines are dead, and new ones are refused until `heal`. */
   sever(): void;
+  /** The server gets the next COMMIT of something written, and the line breaks before its answer. */
+  loseNextCommit(): void;
+  readonly commitsLost: number;
 }
 
 export const startPartitionProxy = async (url: string): Promise<PartitionProxy> => {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let state: 'open' | 'silent' | 'severed' = 'open';
+  let isCommitDoomed = false;
+  let commitsLost = 0;
   const server = createServer({ pauseOnConnect: true }, (client) => {
     if (state === 'severed') {
       client.destroy();
       return;
     }
+    let isWriting = false;
+    const isDoomed = (sent: string): boolean => {
+      if (sent.includes('BEGIN')) isWriting = !sent.includes('READ ONLY');
+      return isCommitDoomed && isWriting && sent.includes('COMMIT\0');
+    };
     const upstream = connect(Number(target.port || 5432), target.hostname);
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (data) => to.write(data));
+      from.on('data', (data) => {
+        to.write(data);
+        if (from !== client || !isDoomed(data.toString('latin1'))) return;
+        isCommitDoomed = false;
+        commitsLost += 1;
+        // What was sent must arrive, so the server's side ends in its own time.
+        upstream.removeAllListeners('data').resume().end();
+        client.destroy();
+      });
       from.on('end', () => to.end());
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
-        to.destroy();
+        if (!to.writableEnded) to.destroy();
       });
       if (state === 'silent') from.pause();
       else from.resume();
@@ -53,6 +71,12 @@ export const startPartitionProxy = async (url: string): Promise<PartitionProxy> 
     sever: () => {
       state = 'severed';
       for (const socket of sockets) socket.destroy();
+    },
+    loseNextCommit: () => {
+      isCommitDoomed = true;
+    },
+    get commitsLost() {
+      return commitsLost;
     },
     heal: () => {
       state = 'open';

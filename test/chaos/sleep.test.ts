@@ -7,7 +7,7 @@ import { freshSchema } from '../support/fresh-schema.ts';
 import { createWorld } from './chaos-world.ts';
 import { createLoad } from './load.ts';
 import { summaryOf } from './kill-scenario.ts';
-import { AWAY_MS, takeoverScenario } from './takeover-scenario.ts';
+import { AWAY_MS, takenOver, takeoverScenario } from './takeover-scenario.ts';
 
 it('on SQLite a machine that sleeps longer than any lease or timeout loses nothing and runs nothing twice', async () => {
   await using world = await createWorld({
@@ -45,7 +45,7 @@ it('on SQLite a machine that sleeps longer than any lease or timeout loses nothi
 
 it('on PostgreSQL a service that wakes up after another took over writes nothing', async () => {
   const place = freshSchema();
-  const { takenOver } = await takeoverScenario({
+  const evidence = await takeoverScenario({
     name: 'sleep on PostgreSQL',
     rounds: 3,
     store: () => ({ kind: 'postgres', ...place }),
@@ -56,5 +56,5 @@ it('on PostgreSQL a service that wakes up after another took over writes nothing
       service.resume();
     },
   });
-  expect(takenOver).toBeGreaterThan(0);
+  expect(takenOver(evidence)).toBeGreaterThan(0);
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { readAudit } from './audit-log.ts';
 import { type ChaosWorld, createWorld, type WorldOptions } from './chaos-world.ts';
+import type { Evidence } from './evidence.ts';
 import { summaryOf } from './kill-scenario.ts';
 import { auditedRuns } from './lane-rules.ts';
 import { createLoad } from './load.ts';
@@ -24,7 +24,7 @@ export const takeoverScenario = async (
     /** Resolves when the service is back. */
     readonly disturb: (world: ChaosWorld, service: ServiceProcess, round: number) => Promise<void>;
   },
-): Promise<{ readonly takenOver: number }> => {
+): Promise<Evidence> => {
   await using world = await createWorld(options);
   const [victim, other] = options.startBoth(world);
   await Promise.all([victim.ready, other.ready]);
@@ -36,31 +36,33 @@ export const takeoverScenario = async (
     orderOf: longWork,
     pauseMs: [100, 800],
   });
-  let takenOver = 0;
+  let evidence: Evidence | undefined;
   for (let round = 1; round <= options.rounds; round += 1) {
     load.resume();
     await delay(world.random.between(1500, 2500));
     await options.disturb(world, victim, round);
     await load.pause();
     await world.settle(SETTLE_MS);
-    const evidence = await world.check();
-    takenOver = evidence.tasks.filter(({ events }) =>
-      events.some(({ event }) => event.kind === 'run-lost' || (event.kind === 'turn-ended' && event.reason === 'interrupted')),
-    ).length;
-    world.say(`round ${round} of ${options.rounds}, ${takenOver} runs taken over, ${summaryOf(evidence)}`);
-    world.say(marginOf(world));
+    evidence = await world.check();
+    world.say(`round ${round} of ${options.rounds}, ${takenOver(evidence)} runs taken over, ${summaryOf(evidence)}`);
   }
-  return { takenOver };
+  if (!evidence) throw new Error('There was no round, so nothing was tested.');
+  return evidence;
 };
 
-/** How long before the next run of its lane a run was over that lost its lease: the smallest is the one that counts. */
-const marginOf = ({ folder }: ChaosWorld): string => {
-  const runs = auditedRuns(readAudit(`${folder}/audit.jsonl`));
+export const takenOver = ({ tasks }: Evidence): number =>
+  tasks.filter(({ events }) =>
+    events.some(({ event }) => event.kind === 'run-lost' || (event.kind === 'turn-ended' && event.reason === 'interrupted')),
+  ).length;
+
+/** How long before the next run of its lane began a run was over that lost its lease: the smallest is what counts. */
+export const smallestMargin = ({ audit }: Evidence): number => {
+  const runs = auditedRuns(audit);
   const margins = runs
     .filter(({ how }) => how === 'aborted: lost')
     .flatMap((lost) => {
       const next = runs.find((run) => run.lane === lost.lane && run.from >= lost.from && run.pid !== lost.pid);
       return next && lost.to !== undefined ? [next.from - lost.to] : [];
     });
-  return margins.length === 0 ? 'no run aborted itself' : `${margins.length} runs aborted themselves, at least ${Math.min(...margins).toFixed(0)} ms before another began in their lane`;
+  return Math.min(...margins);
 };

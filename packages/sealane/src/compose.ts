@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 
 import type { AgentConnector } from '#agents';
 import { createCommandAgent } from '#agents/command/command-agent';
+import { commandOptions } from '#agents/command/command-options';
 import { createEchoAgent } from '#agents/echo/echo-agent';
 import { type AgentConfig, type Config, storeTarget } from '#config';
 
@@ -103,7 +104,8 @@ const connectorOf = (agent: AgentConfig): AgentConnector => {
     case 'echo':
       return createEchoAgent();
     case 'command':
-      return createCommandAgent(agent);
+      // What every agent can say about itself is none of the program's.
+      return createCommandAgent(commandOptions.strip().parse(agent));
   }
 };
 

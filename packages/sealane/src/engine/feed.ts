@@ -21,8 +21,11 @@ export interface Feed {
   wake(ids: readonly TaskId[]): void;
   /** Starts to keep the task's events; what is published between this and `events` is not missed. */
   follow(scope: Scope, id: TaskId): Follower;
-  /** Resolves with the task once an event after `after` has ended the turn or asks the caller something. */
-  settled(scope: Scope, id: TaskId, after: Seq, signal: AbortSignal): Promise<StoredTask | undefined>;
+  /**
+   * Resolves with the task once an event after `after` has ended the turn or asks the caller something. `isCurrent`:
+   * nobody else can have settled it before this call, so the store need not be asked first.
+   */
+  settled(scope: Scope, id: TaskId, after: Seq, signal: AbortSignal, isCurrent: boolean): Promise<StoredTask | undefined>;
 }
 
 export interface Follower extends Disposable {
@@ -177,7 +180,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       }
     },
     follow,
-    settled: (scope, id, after, signal) => {
+    settled: (scope, id, after, signal, isCurrent) => {
       const entry = entryOf(id);
       return new Promise((resolve) => {
         const finish = (task: StoredTask | undefined): void => {
@@ -195,6 +198,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         entry.waiters.add(waiter);
         if (signal.aborted) onAbort();
         else signal.addEventListener('abort', onAbort, { once: true });
+        if (!isCurrent) void checkWaiters(scope, id, entry);
       });
     },
   };

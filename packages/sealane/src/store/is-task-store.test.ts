@@ -36,14 +36,16 @@ describe('isTaskStore', () => {
 
   it('tells in one sentence what is missing and what to do', async () => {
     await using storage = await openSqlite({ file: ':memory:' });
-    const { admit: _, onWake: __, ...half } = storage.tasks;
+    const half = { ...storage.tasks, admit: undefined, onWake: undefined };
     try {
       requireTaskStore(half);
       expect.unreachable();
     } catch (error) {
       expect(error).toBeInstanceOf(SealaneError);
       expect(error).toMatchObject({ code: 'bad-config', facts: { missing: 'admit(), onWake()' } });
-      expect((error as SealaneError).message).toContain('it lacks admit(), onWake(). Implement the port in sealane/store');
+      expect((error as SealaneError).message).toContain(
+        'it lacks admit(), onWake(). Implement the port in sealane/store',
+      );
     }
   });
 });

@@ -3,7 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { describeAdmission } from './store-contract/admission.ts';
 import { describeCancelling } from './store-contract/cancelling.ts';
 import { describeClaiming } from './store-contract/claiming.ts';
-import { type ContractStore, type Corner, createCorner, type OpenContractStore } from './store-contract/contract-corner.ts';
+import {
+  type ContractStore,
+  type Corner,
+  createCorner,
+  type OpenContractStore,
+} from './store-contract/contract-corner.ts';
 import { describeEnding } from './store-contract/ending.ts';
 import { describeFairness } from './store-contract/fairness.ts';
 import { describeFollowUps } from './store-contract/follow-ups.ts';

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { type ContractStore, type Corner, createCorner, type OpenContractStore } from './store-contract/contract-corner.ts';
+import {
+  type ContractStore,
+  type Corner,
+  createCorner,
+  type OpenContractStore,
+} from './store-contract/contract-corner.ts';
 import { type Fc, storeCommands } from './store-model/commands.ts';
 import { createCrowd, disperse, rush, waves } from './store-model/crowd.ts';
 import { expectOrder } from './store-model/crowd-invariants.ts';

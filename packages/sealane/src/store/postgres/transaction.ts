@@ -72,7 +72,7 @@ const createPipeline = (client: PoolClient): Pipeline => {
   let isEnding = false;
   const sent: Promise<unknown>[] = [];
   let isHeldBack = false;
-  /** What is sent in one go leaves in one packet: half of this side's work were system calls. */
+  /** What is sent in one go leaves in one packet, not one per statement: half the system time of a group of appends. */
   const holdBack = (): void => {
     if (isHeldBack) return;
     isHeldBack = true;

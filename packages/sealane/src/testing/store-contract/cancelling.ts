@@ -1,5 +1,15 @@
 import type { Corner } from './contract-corner.ts';
-import { accepted, chunk, foldedUpTo, kindsOf, progress, question, refusal, snapshotOf, turnEnded } from './contract-events.ts';
+import {
+  accepted,
+  chunk,
+  foldedUpTo,
+  kindsOf,
+  progress,
+  question,
+  refusal,
+  snapshotOf,
+  turnEnded,
+} from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
 const cancel = (c: Corner, id: string, by = 'somebody') => c.tasks.requestCancel(c.scope, id, by, c.later());

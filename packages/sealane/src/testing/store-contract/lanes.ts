@@ -110,7 +110,9 @@ export const describeLanes = ({ it, expect }: Suite): void => {
       }
     };
     await Promise.all(Array.from({ length: 12 }, caller));
-    const overtaken = turns.filter((one) => turns.some((other) => other.place > one.place && other.answered < one.asked));
+    const overtaken = turns.filter((one) =>
+      turns.some((other) => other.place > one.place && other.answered < one.asked),
+    );
     expect(overtaken).toEqual([]);
   });
 };

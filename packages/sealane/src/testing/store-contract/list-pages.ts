@@ -8,7 +8,11 @@ import type { Suite } from './suite.ts';
 const ORDERS = ['updated', 'inserted'] as const;
 
 /** Goes through all pages, with something happening between them. */
-const walk = async (c: Corner, query: Partial<ListQuery>, between: (page: number) => Promise<void> = async () => {}) => {
+const walk = async (
+  c: Corner,
+  query: Partial<ListQuery>,
+  between: (page: number) => Promise<void> = async () => {},
+) => {
   const ids: string[] = [];
   const sizes: number[] = [];
   let after: string | undefined;
@@ -130,7 +134,16 @@ export const describeListPages = ({ it, expect }: Suite): void => {
     await admitMany(c, 3);
     const { next = '' } = await c.list({ order: 'updated', limit: 1 });
     expect(await codeOf(c.list({ order: 'inserted', after: next }))).toBe('invalid-params');
-    const bad = ['', 'x', 'bm9uc2Vuc2U', next.slice(0, -4), Buffer.from('[1]').toString('base64url'), '🦭', '5', 'null'];
+    const bad = [
+      '',
+      'x',
+      'bm9uc2Vuc2U',
+      next.slice(0, -4),
+      Buffer.from('[1]').toString('base64url'),
+      '🦭',
+      '5',
+      'null',
+    ];
     for (const order of ORDERS) {
       for (const after of bad) expect(await codeOf(c.list({ order, after }))).toBe('invalid-params');
     }

@@ -4,7 +4,8 @@ import { accepted, chunk, foldedUpTo, kindsOf, progress, seqsOf, snapshotOf, tur
 import type { Suite } from './suite.ts';
 
 /** Everything that quoting, escaping, encoding or sorting of keys could break. */
-const AWKWARD = 'quotes " \' ` backslash \\ percent % dollar $1 ? :name {key} emoji 🦭👩‍👩‍👧 line \u2028\u2029 nul \u0000 tab \t é';
+const AWKWARD =
+  'quotes " \' ` backslash \\ percent % dollar $1 ? :name {key} emoji 🦭👩‍👩‍👧 line \u2028\u2029 nul \u0000 tab \t é';
 const AWKWARD_OBJECT: JsonObject = {
   z: 1,
   a: { [AWKWARD]: [AWKWARD, { deep: [[], {}, [null, true, 1e21, -0.5, '']] }] },

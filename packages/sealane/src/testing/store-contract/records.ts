@@ -70,7 +70,13 @@ export const describeRecords = ({ it, expect }: Suite): void => {
   it('the audit is listed newest first, by subject and by kind', async (c) => {
     const { audit } = c.storage;
     const record = async (kind: string, subject: string) => {
-      const event = { at: c.later(), kind: c.name(kind), actor: 'alice', subject: c.name(subject), facts: { 'a "b"': [1] } };
+      const event = {
+        at: c.later(),
+        kind: c.name(kind),
+        actor: 'alice',
+        subject: c.name(subject),
+        facts: { 'a "b"': [1] },
+      };
       await audit.record(event);
       return event;
     };

@@ -63,7 +63,13 @@ export const describeScopes = ({ it, expect }: Suite): void => {
     const { task } = await c.admit({ tenant: 't1' });
     accepted(await c.tasks.requestCancel('all', task.id, 'somebody', c.later()));
     const before = await c.task(task.id);
-    const snapshot = { state: 'canceled', statusAt: before.statusAt, artifacts: [], history: [], metadata: {} } as const;
+    const snapshot = {
+      state: 'canceled',
+      statusAt: before.statusAt,
+      artifacts: [],
+      history: [],
+      metadata: {},
+    } as const;
     const put = { id: task.id, contextId: 'x', owner: c.owner, tenant: 't1', agent: c.agent, snapshot, at: c.later() };
     for (const mode of ['replace', 'upsert'] as const) {
       expect(refusal(await c.tasks.put({ ...put, mode, owner: c.name('stranger') }))).toBe('absent');

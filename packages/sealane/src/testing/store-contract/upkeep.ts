@@ -84,11 +84,14 @@ export const describeUpkeep = ({ it, expect }: Suite): void => {
     const [x, y] = [c.name('x'), c.name('y')];
     const [here, there] = [c.name('here'), c.name('there')];
     const fill = async (): Promise<void> => {
-      for (const owner of [x, y]) for (const contextId of [here, there]) await endedAt(c, me, c.later(), { owner, contextId });
+      for (const owner of [x, y])
+        for (const contextId of [here, there]) await endedAt(c, me, c.later(), { owner, contextId });
     };
     const left = async () => {
       const both = [...(await c.list({ owner: x }, 'all')).tasks, ...(await c.list({ owner: y }, 'all')).tasks];
-      return both.map(({ owner, contextId }) => `${owner === x ? 'x' : 'y'} ${contextId === here ? 'here' : 'there'}`).toSorted();
+      return both
+        .map(({ owner, contextId }) => `${owner === x ? 'x' : 'y'} ${contextId === here ? 'here' : 'there'}`)
+        .toSorted();
     };
     await fill();
     expect(await upkeep.purge({ owner: x, contextId: here, limit: 9 })).toBe(1);

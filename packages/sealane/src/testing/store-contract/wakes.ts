@@ -106,7 +106,8 @@ export const describeWakes = ({ it, expect }: Suite): void => {
     const { taskId } = run.token;
     const seen = Promise.withResolvers<number | undefined>();
     using _ = neighbour.tasks.onWake((ids) => {
-      if (ids.includes(taskId)) neighbour.tasks.find('all', taskId).then((task) => seen.resolve(task?.seq), seen.reject);
+      if (ids.includes(taskId))
+        neighbour.tasks.find('all', taskId).then((task) => seen.resolve(task?.seq), seen.reject);
     });
     await c.append(run, chunk('x'));
     expect(await seen.promise).toBe(3);

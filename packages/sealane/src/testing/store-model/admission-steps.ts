@@ -1,5 +1,13 @@
 import type { Limits, ModelTask } from './model.ts';
-import { enterLane, follow as decideFollow, happen, positionOf, refusedEntry, startRun, startsAtOnce } from './model.ts';
+import {
+  enterLane,
+  follow as decideFollow,
+  happen,
+  positionOf,
+  refusedEntry,
+  startRun,
+  startsAtOnce,
+} from './model.ts';
 import { outcomeOf, pick, pickInstance, pickRun, type World } from './model-world.ts';
 import { kindsOf } from '../store-contract/contract-events.ts';
 
@@ -38,7 +46,9 @@ export const admit = async (world: World, args: AdmitArgs): Promise<readonly Mod
     ...(idempotency && { idempotency }),
   });
 
-  const known = model.tasks.find((task) => task.lane.owner === owner && idempotency && task.idempotency?.key === idempotency.key);
+  const known = model.tasks.find(
+    (task) => task.lane.owner === owner && idempotency && task.idempotency?.key === idempotency.key,
+  );
   const isAgain = known !== undefined && known.idempotency?.bodyHash === idempotency?.bodyHash;
   let expected = refusedEntry(model, lane, args.limits, caller);
   if (known) expected = isAgain ? 'ok' : 'conflict';

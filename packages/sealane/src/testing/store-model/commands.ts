@@ -8,6 +8,7 @@ import { look, observe, pickInstance, pickRun, type World } from './model-world.
 import { append, claim, finish, mayRelease, mayReport, reap, release, remember, type Report } from './run-steps.ts';
 import { enter, expire, force, leave, pauseAgent, pauseLane, remove, renew, requestCancel } from './task-steps.ts';
 
+/** What the suites need of fast-check. */
 export type Fc = Pick<
   typeof FastCheck,
   | 'array'
@@ -40,16 +41,24 @@ const command =
 
 const hasTask = ({ model }: World): boolean => model.tasks.length > 0;
 const hasRun = ({ model }: World): boolean => model.runs.length > 0;
+const canReport = (world: World, args: { readonly run: number }): boolean =>
+  hasRun(world) && mayReport(pickRun(world, args.run));
+const canRelease = (world: World, args: { readonly run: number }): boolean =>
+  hasRun(world) && mayRelease(pickRun(world, args.run));
+const isAlive = (world: World, args: { readonly instance: number }): boolean =>
+  pickInstance(world, args.instance).lease === 'held';
 /** So many live at a time; the dead are not forgotten. */
 const MOST_ALIVE = 3;
-const isRoom = ({ model }: World): boolean => model.instances.filter(({ lease }) => lease === 'held').length < MOST_ALIVE;
+const isRoom = ({ model }: World): boolean =>
+  model.instances.filter(({ lease }) => lease === 'held').length < MOST_ALIVE;
 
 /** Random steps. Picks are small numbers, counted round the list that they pick from. */
 export const storeCommands = (fc: Fc) => {
   const index = fc.nat({ max: 11 });
   const instance = fc.nat({ max: 11 });
   const rarely = fc.constantFrom(false, false, false, true);
-  const seldom = <T>(some: FastCheck.Arbitrary<T>) => fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: some });
+  const seldom = <T>(some: FastCheck.Arbitrary<T>) =>
+    fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: some });
   const slot = fc.option(instance, { freq: 2 });
   const caller = seldom(index);
   const limits = fc.constantFrom(
@@ -59,7 +68,14 @@ export const storeCommands = (fc: Fc) => {
   );
   const lane = fc.nat({ max: 3 });
   const report = fc.constantFrom<Report[]>('chunk', 'chunk', 'progress', 'question');
-  const ends = fc.constantFrom<State[]>('completed', 'completed', 'failed', 'input-required', 'input-required', 'canceled');
+  const ends = fc.constantFrom<State[]>(
+    'completed',
+    'completed',
+    'failed',
+    'input-required',
+    'input-required',
+    'canceled',
+  );
 
   const admitted = fc
     .record({ lane, slot, key: seldom(fc.nat({ max: 1 })), body: fc.nat({ max: 1 }), caller, limits })
@@ -73,17 +89,13 @@ export const storeCommands = (fc: Fc) => {
     .map(command(claim));
   const appended = fc
     .record({ run: index, reports: fc.array(report, { minLength: 1, maxLength: 3 }) })
-    .map(command(append, (world, args) => hasRun(world) && mayReport(pickRun(world, args.run))));
+    .map(command(append, canReport));
   const remembered = fc.record({ run: index, ref: fc.nat({ max: 9 }) }).map(command(remember, hasRun));
   const finished = fc
     .record({ run: index, state: ends, isWhole: fc.boolean(), release: fc.boolean() })
-    .map(command(finish, (world, args) => hasRun(world) && mayReport(pickRun(world, args.run))));
-  const released = fc
-    .record({ run: index, retryInMs: fc.constant(null) })
-    .map(command(release, (world, args) => hasRun(world) && mayRelease(pickRun(world, args.run))));
-  const retried = fc
-    .record({ run: index, retryInMs: fc.constantFrom(0, 5000) })
-    .map(command(release, (world, args) => hasRun(world) && mayReport(pickRun(world, args.run))));
+    .map(command(finish, canReport));
+  const released = fc.record({ run: index, retryInMs: fc.constant(null) }).map(command(release, canRelease));
+  const retried = fc.record({ run: index, retryInMs: fc.constantFrom(0, 5000) }).map(command(release, canReport));
   const canceled = fc.record({ task: index, isForeign: rarely }).map(command(requestCancel, hasTask));
   const from = fc.constantFrom<(readonly State[])[]>(STATES, ['submitted'], ['working', 'input-required']);
   const forced = fc.record({ task: index, from }).map(command(force, hasTask));
@@ -92,10 +104,6 @@ export const storeCommands = (fc: Fc) => {
     .record({ task: index, instance, after: fc.nat({ max: 4 }), limit: fc.constantFrom(1, 2, 100) })
     .map(command(look, hasTask));
 
-  const isLease =
-    (...leases: readonly string[]) =>
-    (world: World, args: { readonly instance: number }) =>
-      leases.includes(pickInstance(world, args.instance).lease);
   const joined = fc.record({}).map(command(enter, isRoom));
   const leased = fc.record({ instance });
   const lanePaused = fc.record({ lane, isPaused: fc.boolean() }).map(command(pauseLane));
@@ -122,8 +130,8 @@ export const storeCommands = (fc: Fc) => {
     removed,
     looked,
     joined,
-    leased.map(command(expire, isLease('held'))),
-    leased.map(command(leave, isLease('held'))),
+    leased.map(command(expire, isAlive)),
+    leased.map(command(leave, isAlive)),
     leased.map(command(renew)),
     leased.map(command(reap)),
     leased.map(command(reap)),

@@ -60,8 +60,13 @@ const expectOneRun = async ({ corner, expect, lanes, runs }: Crowd): Promise<voi
 };
 
 /** No task still waits for its first run while one of a later wave has had one. */
-const expectNobodyOvertaken = ({ expect }: Crowd, line: Crowd['tasks'], logs: ReadonlyMap<string, readonly Event[]>): void => {
-  const hasHad = (id: string, kind: EventKind): boolean => logs.get(id)?.some(({ event }) => event.kind === kind) ?? false;
+const expectNobodyOvertaken = (
+  { expect }: Crowd,
+  line: Crowd['tasks'],
+  logs: ReadonlyMap<string, readonly Event[]>,
+): void => {
+  const hasHad = (id: string, kind: EventKind): boolean =>
+    logs.get(id)?.some(({ event }) => event.kind === kind) ?? false;
   const started = line.filter(({ id }) => hasHad(id, 'run-started'));
   const waiting = line.filter(({ id }) => !hasHad(id, 'run-started') && !hasHad(id, 'turn-ended'));
   expect(waiting.filter(({ wave }) => started.some((other) => other.wave > wave))).toEqual([]);

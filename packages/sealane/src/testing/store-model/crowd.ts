@@ -3,7 +3,15 @@ import type * as FastCheck from 'fast-check';
 import type { Admitted, Result, Run } from '#store';
 
 import type { Corner } from '../store-contract/contract-corner.ts';
-import { accepted, chunk, foldedUpTo, question, snapshotOf, timedOut, turnEnded } from '../store-contract/contract-events.ts';
+import {
+  accepted,
+  chunk,
+  foldedUpTo,
+  question,
+  snapshotOf,
+  timedOut,
+  turnEnded,
+} from '../store-contract/contract-events.ts';
 import type { Expect } from '../test-runner.ts';
 import type { Fc } from './commands.ts';
 

@@ -116,7 +116,11 @@ const observeLanes = async ({ model, corner, expect }: World, agent: string): Pr
       running: runIn(lane)?.task.id ?? null,
       paused: lane.isPaused,
     }));
-  same(expect, seen.map(({ key, owner, waiting, running, paused }) => ({ key, owner, waiting, running, paused })), expected);
+  same(
+    expect,
+    seen.map(({ key, owner, waiting, running, paused }) => ({ key, owner, waiting, running, paused })),
+    expected,
+  );
 };
 
 /** The events of a task: their numbers, their kinds, and that they make up what is found. */

@@ -125,7 +125,11 @@ export const startRun = (model: Model, task: ModelTask, instance: ModelInstance,
 };
 
 /** What a message to a task that exists becomes. */
-export const follow = (task: ModelTask, messageId: string, isSteerable: boolean): 'again' | 'tell' | 'enter' | Refusal => {
+export const follow = (
+  task: ModelTask,
+  messageId: string,
+  isSteerable: boolean,
+): 'again' | 'tell' | 'enter' | Refusal => {
   if (task.messageIds.includes(messageId)) return 'again';
   if (isTerminal(task.state)) return 'terminal';
   if (!task.turn) return 'enter';
@@ -139,13 +143,7 @@ export const refusedHolder = (run: ModelRun): readonly Refusal[] | undefined => 
   return isTerminal(run.task.state) ? ['lost', 'terminal'] : ['lost'];
 };
 
-export const finish = (
-  run: ModelRun,
-  state: State,
-  isWhole: boolean,
-  release: boolean,
-  at: number,
-): Expected => {
+export const finish = (run: ModelRun, state: State, isWhole: boolean, release: boolean, at: number): Expected => {
   const { task } = run;
   if (isTerminal(task.state)) return 'terminal';
   if (task.isCancelAsked && state !== 'canceled') return 'canceled';
