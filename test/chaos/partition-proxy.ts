@@ -28,9 +28,14 @@ export const startPartitionProxy = async (url: string): Promise<PartitionProxy> 
       return;
     }
     let isWriting = false;
+    // Statements are pipelined: one packet may hold the end of one transaction and the beginning of the next.
     const isDoomed = (sent: string): boolean => {
-      if (sent.includes('BEGIN')) isWriting = !sent.includes('READ ONLY');
-      return isCommitDoomed && isWriting && sent.includes('COMMIT\0');
+      let hasWritten = false;
+      for (const [word] of sent.matchAll(/BEGIN[^\0]*|COMMIT\0/g)) {
+        if (word.startsWith('BEGIN')) isWriting = !word.includes('READ ONLY');
+        else hasWritten ||= isWriting;
+      }
+      return isCommitDoomed && hasWritten;
     };
     const upstream = connect(Number(target.port || 5432), target.hostname);
     for (const [from, to] of [

@@ -22,10 +22,17 @@ export interface Feed {
   /** Starts to keep the task's events; what is published between this and `events` is not missed. */
   follow(scope: Scope, id: TaskId): Follower;
   /**
-   * Resolves with the task once an event after `after` has ended the turn or asks the caller something. `isCurrent`:
-   * nobody else can have settled it before this call, so the store need not be asked first.
+   * Resolves with the task once an event after `after` has ended the turn or asks the caller something; with nothing
+   * when the time is up, the signal aborted or the task was deleted. `isCurrent`: nobody else can have settled it
+   * before this call, so the store need not be asked first.
    */
-  settled(scope: Scope, id: TaskId, after: Seq, signal: AbortSignal, isCurrent: boolean): Promise<StoredTask | undefined>;
+  settled(scope: Scope, id: TaskId, after: Seq, options: Waiting): Promise<StoredTask | undefined>;
+}
+
+export interface Waiting {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly isCurrent: boolean;
 }
 
 export interface Follower extends Disposable {
@@ -48,6 +55,7 @@ interface Entry {
 
 interface Waiter {
   readonly after: Seq;
+  readonly scope: Scope;
   settle(task: StoredTask | undefined): void;
 }
 
@@ -111,6 +119,22 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     if (task === undefined) await settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
     else if (isTerminal(task.state) || isInterrupted(task.state)) await settleWaiters(id, entry, task.seq, task);
   };
+
+  /** One clock for all who wait, while there are any. */
+  let poll: NodeJS.Timeout | undefined;
+  const startPolling = (): NodeJS.Timeout =>
+    setInterval(() => {
+      let isNeeded = false;
+      for (const [id, entry] of entries) {
+        const [waiter] = entry.waiters;
+        if (!waiter) continue;
+        isNeeded = true;
+        void checkWaiters(waiter.scope, id, entry);
+      }
+      if (isNeeded) return;
+      clearInterval(poll);
+      poll = undefined;
+    }, pollMs).unref();
 
   const follow = (scope: Scope, id: TaskId): Follower => {
     const entry = entryOf(id);
@@ -180,31 +204,31 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       }
     },
     follow,
-    settled: (scope, id, after, signal, isCurrent) => {
+    settled: (scope, id, after, { waitMs, signal, isCurrent }) => {
       const entry = entryOf(id);
       return new Promise((resolve) => {
-        const finish = (task: StoredTask | undefined): void => {
-          clearInterval(timer);
-          signal.removeEventListener('abort', onAbort);
+        const settle = (task: StoredTask | undefined): void => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', giveUp);
           resolve(task);
         };
-        const waiter: Waiter = { after, settle: finish };
-        const onAbort = (): void => {
+        const waiter: Waiter = { after, scope, settle };
+        const giveUp = (): void => {
           entry.waiters.delete(waiter);
           leave(id, entry);
-          finish(undefined);
+          settle(undefined);
         };
-        const timer = setInterval(() => void checkWaiters(scope, id, entry), pollMs);
+        const timer = setTimeout(giveUp, waitMs);
         entry.waiters.add(waiter);
-        if (signal.aborted) onAbort();
-        else signal.addEventListener('abort', onAbort, { once: true });
+        poll ??= startPolling();
+        if (signal.aborted) giveUp();
+        else signal.addEventListener('abort', giveUp, { once: true });
         if (!isCurrent) void checkWaiters(scope, id, entry);
       });
     },
   };
 };
 
-/** One at a time: a reader that stalls holds one event, not all that were there when it looked. */
 const inMemory = (entry: Entry, cursor: Seq): FeedEvent | undefined => {
   const oldest = entry.recent[0]?.event.seq;
   return oldest === undefined || oldest > cursor + 1 ? undefined : entry.recent[cursor + 1 - oldest];

@@ -3,7 +3,7 @@ import type { Admitted, CallFacts, Result, Scope, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
-import type { FeedEvent, Follower } from './feed.ts';
+import type { FeedEvent, Follower, Waiting } from './feed.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, SendRequest, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
 
@@ -126,18 +126,9 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
 
   /** The task once its turn has ended or asks something; the task as it is when the time is up. */
-  const awaitSettled = async (caller: Caller, task: StoredTask, waitMs: number, signal: AbortSignal, isCurrent: boolean): Promise<StoredTask> => {
-    const timer = new AbortController();
-    const timeout = setTimeout(() => timer.abort(), waitMs);
-    const leave = (): void => timer.abort();
-    signal.addEventListener('abort', leave, { once: true });
-    try {
-      const settled = await feed.settled(scopeOf(caller), task.id, task.seq, timer.signal, isCurrent);
-      return settled ?? (signal.aborted ? task : await requireTask(caller, task.id));
-    } finally {
-      clearTimeout(timeout);
-      signal.removeEventListener('abort', leave);
-    }
+  const awaitSettled = async (caller: Caller, task: StoredTask, options: Waiting): Promise<StoredTask> => {
+    const settled = await feed.settled(scopeOf(caller), task.id, task.seq, options);
+    return settled ?? (options.signal.aborted ? task : await requireTask(caller, task.id));
   };
 
   const directReply = (task: StoredTask): Message | undefined =>
@@ -166,7 +157,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   };
 
   async function* directStream(caller: Caller, task: StoredTask, signal: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
-    const settled = isSettled(task) ? task : await awaitSettled(caller, task, settings.waitMs, signal, false);
+    const settled = isSettled(task) ? task : await awaitSettled(caller, task, { waitMs: settings.waitMs, signal, isCurrent: false });
     const message = directReply(settled);
     yield message ? { kind: 'message', message } : { kind: 'task', seq: settled.seq, task: settled };
   }
@@ -182,7 +173,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     send: async (caller, request, { wait, waitMs = settings.waitMs, signal }) => {
       const { task, again } = await takeIn(caller, request);
       const isDone = (again && isSettled(task)) || (!wait && !task.direct);
-      const settled = isDone ? task : await awaitSettled(caller, task, waitMs, signal, !again);
+      const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent: !again });
       const message = directReply(settled);
       return message ? { kind: 'message', message } : { kind: 'task', task: settled };
     },
@@ -225,7 +216,11 @@ export const createTaskService = (parts: EngineParts): TaskService => {
         return task;
       }
       runs.observe(id, events);
-      return await awaitSettled(caller, task, settings.cancelGraceMs + 2000, parts.signal, events.length > 0);
+      return await awaitSettled(caller, task, {
+        waitMs: settings.cancelGraceMs + 2000,
+        signal: parts.signal,
+        isCurrent: events.length > 0,
+      });
     },
 
     subscribe: async (caller, id, { lastEventId, signal }) => {

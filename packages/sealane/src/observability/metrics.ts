@@ -11,6 +11,17 @@ export interface Metrics {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
+/** The child of a metric for some labels: looked up by one short key instead of hashing the labels at each call. */
+const childOf = <T>(make: (...labels: string[]) => T): ((...labels: string[]) => T) => {
+  const known = new Map<string, T>();
+  return (...labels) => {
+    const key = labels.join('\u0000');
+    let child = known.get(key);
+    if (child === undefined) known.set(key, (child = make(...labels)));
+    return child;
+  };
+};
+
 /** Everything `/metrics` tells. Labels are names of agents, states and methods; never ids, texts or addresses. */
 export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now: () => number): Metrics => {
   const registry = new Registry();
@@ -22,7 +33,7 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
   const finished = new Counter({ name: 'sealane_tasks_finished_total', help: 'Turns that ended, by agent and state', labelNames: ['agent', 'state', 'reason'], registers });
   const running = new Gauge({ name: 'sealane_runs', help: 'Runs of this instance now, by agent', labelNames: ['agent'], registers });
   const runSeconds = new Histogram({ name: 'sealane_run_seconds', help: 'How long runs took, by agent and outcome', labelNames: ['agent', 'state'], buckets: SECONDS, registers });
-  const waitSeconds = new Histogram({ name: 'sealane_wait_seconds', help: 'How long a call took until its run began, by agent', labelNames: ['agent'], buckets: SECONDS, registers });
+  const waitSeconds = new Histogram({ name: 'sealane_wait_seconds', help: 'How long turns waited in their lane, by agent', labelNames: ['agent'], buckets: SECONDS, registers });
   const events = new Counter({ name: 'sealane_events_total', help: 'Events appended by runs', registers });
   const lagSeconds = new Histogram({ name: 'sealane_event_lag_seconds', help: "From an agent's word to its durable commit", buckets: SECONDS, registers });
   const commitSeconds = new Histogram({ name: 'sealane_commit_seconds', help: 'How long the store took for a commit', buckets: SECONDS, registers });
@@ -43,33 +54,40 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
       queueAge.set(counts.oldestWaitingSince === null ? 0 : Math.max(0, now() - counts.oldestWaitingSince) / 1000);
     },
   });
+  const admittedOf = childOf((agent = '', isQueued = '') => admitted.labels(agent, isQueued));
+  const finishedOf = childOf((agent = '', state = '', reason = '') => finished.labels(agent, state, reason));
+  const answersOf = childOf((route = '', status = '') => answers.labels(route, status));
+  const callsOf = childOf((method = '', outcome = '') => calls.labels(method, outcome));
+  const runningOf = childOf((agent = '') => running.labels(agent));
+  const waitOf = childOf((agent = '') => waitSeconds.labels(agent));
+  const runOf = childOf((agent = '', state = '') => runSeconds.labels(agent, state));
   storage.onCommit((ms) => commitSeconds.observe(ms / 1000));
 
   return {
     http: {
-      answered: (route, status) => answers.inc({ route, status }),
-      called: (method, outcome, ms) => calls.observe({ method, outcome }, ms / 1000),
+      answered: (route, status) => answersOf(route, String(status)).inc(),
+      called: (method, outcome, ms) => callsOf(method, outcome).observe(ms / 1000),
       streamOpened: () => streams.inc(),
       streamClosed: () => streams.dec(),
       render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
     },
     observer: {
-      admitted: ({ agent, isQueued }) => admitted.inc({ agent, queued: String(isQueued) }),
+      admitted: ({ agent, isQueued }) => admittedOf(agent, String(isQueued)).inc(),
       refused: ({ agent, why }) => refused.inc({ agent: agent ?? '', why }),
-      taskEnded: ({ agent, state, reason }) => finished.inc({ agent, state, reason: reason ?? '' }),
+      taskEnded: ({ agent, state, reason }) => finishedOf(agent, state, reason ?? '').inc(),
       appended: (appended) => {
         events.inc(appended.events);
         lagSeconds.observe(appended.lagMs / 1000);
       },
       problem: (what) => problems.inc({ what }),
-      runStarted: ({ agent, startedAt }) => {
+      runStarted: ({ agent, queuedAt, attempt }) => {
         const begun = performance.now();
-        running.inc({ agent });
-        waitSeconds.observe({ agent }, Math.max(0, now() - startedAt) / 1000);
+        runningOf(agent).inc();
+        if (attempt === 1) waitOf(agent).observe(Math.max(0, now() - queuedAt) / 1000);
         return {
           ended: (state) => {
-            running.dec({ agent });
-            runSeconds.observe({ agent, state }, (performance.now() - begun) / 1000);
+            runningOf(agent).dec();
+            runOf(agent, state).observe((performance.now() - begun) / 1000);
           },
         };
       },

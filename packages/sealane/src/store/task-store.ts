@@ -83,6 +83,8 @@ export interface Run {
   readonly call: CallFacts;
   /** What an earlier attempt remembered. */
   readonly ref: JsonObject | undefined;
+  /** When the turn took its place in the lane. */
+  readonly queuedAt: Instant;
   /** When the turn's first attempt started: the task timeout runs across attempts. */
   readonly startedAt: Instant;
   readonly cancelRequested: boolean;

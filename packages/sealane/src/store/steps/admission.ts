@@ -86,6 +86,7 @@ export const startedRun = (
   metadata: turn.metadata,
   call: turn.call,
   ref: undefined,
+  queuedAt: turn.at,
   startedAt: turn.at,
   cancelRequested: false,
   ended: false,

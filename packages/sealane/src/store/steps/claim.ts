@@ -102,6 +102,7 @@ function* runOf(
     metadata: JSON.parse(row.metadata) as JsonObject,
     call: JSON.parse(turn.call) as CallFacts,
     ref: ref === null ? undefined : (JSON.parse(ref) as JsonObject),
+    queuedAt: turn.queued_at,
     startedAt: turn.started_at ?? turn.queued_at,
     cancelRequested: turn.cancel === 1,
     ended: turn.ended === 1 || head.ended === 1,

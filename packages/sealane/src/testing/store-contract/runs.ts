@@ -86,7 +86,8 @@ export const describeRuns = ({ it, expect }: Suite): void => {
       { before: [], last: [progress('late'), turnEnded('completed')] },
       { before: [], last: [{ kind: 'turn-ended', state: 'failed', reason: 'error', metadata: { a: 1 } }] },
       { before: [whole('a', 'one')], last: [whole('a', 'two'), turnEnded('completed')] },
-      { before: [question('which one?')], last: [whole('a', 'one'), turnEnded('completed', 'done')] },
+      { before: [question('which one?'), progress('never mind')], last: [whole('a', 'one'), turnEnded('completed')] },
+      { before: [question('which one?')], last: [turnEnded('failed', 'no answer')] },
       { before: Array.from({ length: 400 }, () => long), last: [turnEnded('completed', 'done')] },
     ];
     for (const { before, last } of histories) {
@@ -96,6 +97,30 @@ export const describeRuns = ({ it, expect }: Suite): void => {
       expect(task).toEqual(await c.task(run.token.taskId));
       expect(snapshotOf(task)).toEqual(foldedUpTo(await c.log(run.token.taskId), task.seq));
     }
+  });
+
+  it('nothing sets a state but a move of the table: a step that tries is rejected and writes nothing', async (c) => {
+    const run = await c.start(await c.instance(), { session: c.name('main') });
+    const { taskId } = run.token;
+    await c.append(run, question('which one?'));
+    const [before, log] = [await c.task(taskId), await c.log(taskId)];
+    const isRejected = async (call: Promise<unknown>): Promise<boolean> => {
+      try {
+        await call;
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    const end = [chunk('x'), turnEnded('completed')];
+    expect(await isRejected(c.tasks.finish(run.token, end, c.later(), true))).toBe(true);
+    const back: NewEvent = { kind: 'status-reported', state: 'submitted' };
+    expect(await isRejected(c.tasks.append(run.token, [progress('on'), back], c.later()))).toBe(true);
+    expect(await c.task(taskId)).toEqual(before);
+    expect(await c.log(taskId)).toEqual(log);
+    // The run goes on as if it had not tried.
+    await c.append(run, progress('on'));
+    await c.complete(run);
   });
 
   it('finish without release keeps the lane until the run is released', async (c) => {

@@ -78,7 +78,7 @@ const CALLS = {
   },
   finish: async ({ corner, runs }: Crowd, a: number, b: number) => {
     const run = some(runs, a);
-    const state = b % 2 === 0 ? 'completed' : 'input-required';
+    const state = b % 2 === 0 ? 'failed' : 'input-required';
     if (run) await corner.tasks.finish(run.token, [turnEnded(state)], corner.later(), true);
   },
   /** The task ends first and its run a little later, as after a cancel that was slow. */

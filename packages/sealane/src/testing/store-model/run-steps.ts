@@ -160,8 +160,8 @@ export const finishRun = async (
   const at = corner.later();
   const answer: NewEvent = { kind: 'artifact-added', artifact: { artifactId: 'answer', parts: [{ text: `${at}` }] } };
   const events = [...(isWhole ? [answer] : []), turnEnded(state, `the end ${at}`)];
-  const refused = refusedHolder(run) ?? [decideFinish(run, state, isWhole, isReleased, at)];
-  const result = await corner.tasks.finish(token, events, at, isReleased);
+  const isMisled = isCurrent(run) && !isTerminal(task.state) && !canMove(task.state, state);
+  const refused = refusedHolder(run) ?? (isMisled ? [] : [decideFinish(run, state, isWhole, isReleased, at)]);
   expect(refused).toContain(outcomeOf(result));
   if (result.ok) expect(result.value.task).toEqual(await corner.task(task.id));
   return [task];
