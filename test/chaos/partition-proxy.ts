@@ -11,8 +11,8 @@ export interface PartitionProxy extends AsyncDisposable {
   heal(): void;
   /** As if a router had forgotten everything: all lines are dead, and new ones are refused until `heal`. */
   sever(): void;
-  /** The server gets the next COMMIT of something written, and the line breaks before its answer. */
-  loseNextCommit(): void;
+  /** The server gets the next COMMIT of a transaction that says this, and the line breaks before its answer. */
+  loseCommitOf(marker: string): void;
   readonly commitsLost: number;
 }
 
@@ -20,22 +20,22 @@ export const startPartitionProxy = async (url: string): Promise<PartitionProxy> 
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let state: 'open' | 'silent' | 'severed' = 'open';
-  let isCommitDoomed = false;
+  let doomed: string | undefined;
   let commitsLost = 0;
   const server = createServer({ pauseOnConnect: true }, (client) => {
     if (state === 'severed') {
       client.destroy();
       return;
     }
-    let isWriting = false;
+    let said = '';
     // Statements are pipelined: one packet may hold the end of one transaction and the beginning of the next.
     const isDoomed = (sent: string): boolean => {
-      let hasWritten = false;
-      for (const [word] of sent.matchAll(/BEGIN[^\0]*|COMMIT\0/g)) {
-        if (word.startsWith('BEGIN')) isWriting = !word.includes('READ ONLY');
-        else hasWritten ||= isWriting;
+      const [end = '', ...begun] = sent.split(/(?=BEGIN)/);
+      for (const piece of [end, ...begun]) {
+        said = piece.startsWith('BEGIN') ? piece : said + piece;
+        if (doomed !== undefined && piece.includes('COMMIT\0') && said.includes(doomed)) return true;
       }
-      return isCommitDoomed && hasWritten;
+      return false;
     };
     const upstream = connect(Number(target.port || 5432), target.hostname);
     for (const [from, to] of [
@@ -46,7 +46,7 @@ export const startPartitionProxy = async (url: string): Promise<PartitionProxy> 
       from.on('data', (data) => {
         to.write(data);
         if (from !== client || !isDoomed(data.toString('latin1'))) return;
-        isCommitDoomed = false;
+        doomed = undefined;
         commitsLost += 1;
         // What was sent must arrive, so the server's side ends in its own time.
         upstream.removeAllListeners('data').resume().end();
@@ -77,8 +77,8 @@ export const startPartitionProxy = async (url: string): Promise<PartitionProxy> 
       state = 'severed';
       for (const socket of sockets) socket.destroy();
     },
-    loseNextCommit: () => {
-      isCommitDoomed = true;
+    loseCommitOf: (marker) => {
+      doomed = marker;
     },
     get commitsLost() {
       return commitsLost;

@@ -38,7 +38,8 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     context: { readonly id?: string },
     enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
   ): Promise<Admitted> => {
-    const slot = dispatcher.slotFor(agent);
+    // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
+    const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
     let result: Result<Admitted> | undefined;
     try {
       result = await enter(slot);

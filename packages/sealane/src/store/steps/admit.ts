@@ -25,6 +25,7 @@ import {
   INSERT_HEAD,
   INSERT_IDEMPOTENCY,
   INSERT_TASK,
+  LOCK_HEAD,
   SET_TURNS,
   TASK_BY_ID,
   type TaskRow,
@@ -129,6 +130,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   // Whoever changes a task with a turn holds its lane; a task without one is guarded by its head alone.
   const lane = yield* first(LANE_BY_KEY, row.session);
   if (lane) yield* first(LOCK_LANE, lane.k);
+  yield* first(LOCK_HEAD, row.k);
   const task = yield* loadTask((yield* visibleTask(followUp.scope, followUp.id)) ?? row);
   if ((JSON.parse(task.history) as Message[]).some((known) => known.messageId === message.messageId)) {
     return { ok: true, value: { task, events: [], again: true } };

@@ -14,10 +14,10 @@ import {
   LOCK_LANE,
   ORPHAN,
   ORPHANS,
-  OWNER_RUNNING,
   READY_LANES,
   REHOLD_LANE,
   REHOLD_TURN,
+  RUNNING_BY_OWNER,
   START_TURN,
   TAKE_LEASE,
   type TurnRow,
@@ -40,6 +40,8 @@ export function* claim(request: {
   const { instance, at, ownerRunning } = request;
   if (!(yield* first(LEASE, instance))) return [];
   const claimed: ClaimedRun[] = [];
+  const running = new Map<string, number>();
+  if (ownerRunning > 0) for (const { owner, n } of yield* all(RUNNING_BY_OWNER)) running.set(owner, n);
   for (const [agent, free] of Object.entries(request.free)) {
     if (free < 1) continue;
     // With a limit per owner some of the ready lanes are passed over; look a little further.
@@ -47,11 +49,13 @@ export function* claim(request: {
     let taken = 0;
     for (const lane of lanes) {
       if (taken === free) break;
-      if (ownerRunning > 0 && ((yield* first(OWNER_RUNNING, lane.owner))?.n ?? 0) >= ownerRunning) continue;
+      const ownRuns = running.get(lane.owner) ?? 0;
+      if (ownerRunning > 0 && ownRuns >= ownerRunning) continue;
       const turn = yield* first(HEAD_TURN, lane.k);
       if (!turn || turn.holder !== null) continue;
       yield* first(HOLD_LANE, instance, lane.k);
       claimed.push(yield* startTurn(turn, lane.key, instance, at));
+      running.set(lane.owner, ownRuns + 1);
       taken += 1;
     }
   }

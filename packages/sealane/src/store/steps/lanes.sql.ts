@@ -71,8 +71,8 @@ export const READY_LANES = sql<LaneRow>(`
   SELECT * FROM lanes
   WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0 AND ready_at <= ?
   ORDER BY rank LIMIT ? {lock-free}`);
-export const OWNER_RUNNING = sql<{ n: number }>(`
-  SELECT count(*) AS n FROM lanes WHERE owner = ? AND holder IS NOT NULL`);
+export const RUNNING_BY_OWNER = sql<{ owner: string; n: number }>(`
+  SELECT owner, count(*) AS n FROM turns WHERE holder IS NOT NULL GROUP BY owner`);
 export const HOLD_LANE = sql(`UPDATE lanes SET holder = ?, waiting = waiting - 1 WHERE k = ?`);
 export const REHOLD_LANE = sql(`UPDATE lanes SET holder = ? WHERE k = ?`);
 export const DROP_IDLE_LANE = sql<{ k: number }>(`

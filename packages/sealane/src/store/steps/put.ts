@@ -17,6 +17,7 @@ import {
   LOCK_HEAD,
   REOPEN_HEAD,
   SET_CONTEXT,
+  STATE_OF,
   TASK_BY_ID,
   type TaskRow,
 } from './tasks.sql.ts';
@@ -33,8 +34,9 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   if (row) {
     yield* first(LOCK_HEAD, row.k);
     if (yield* first(TURN, row.k)) return { ok: false, why: 'busy' };
-    // Who writes an ended task again may correct it, but cannot bring it back.
-    if (isTerminal(row.status_state as State) && row.status_state !== snapshot.state) return { ok: false, why: 'terminal' };
+    // Who writes an ended task again may correct it, but cannot bring it back. Looked at under the lock.
+    const state = ((yield* first(STATE_OF, row.k))?.status_state ?? row.status_state) as State;
+    if (isTerminal(state) && state !== snapshot.state) return { ok: false, why: 'terminal' };
     const head = yield* first(REOPEN_HEAD, ended, row.k);
     if (!head) return { ok: false, why: 'absent' };
     const { rows, committed } = numbered(row.k, head.seq, [event], at);
@@ -70,6 +72,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   if (!inserted) throw new Error('The database did not say which key the task got.');
   yield* first(INSERT_HEAD, inserted.k, 1, 0, ended, sizeOf(fresh));
   yield* each(INSERT_EVENT, numbered(inserted.k, 1, [event], at).rows);
+  yield* wake(request.id);
   return { ok: true, value: yield* reloadTask(inserted.k) };
 }
 

@@ -64,3 +64,10 @@ export const accepted = <T>(result: Result<T>): T => {
 
 /** Why a step was refused; `accepted` when it was not. */
 export const refusal = (result: Result<unknown>): Refusal | 'accepted' => (result.ok ? 'accepted' : result.why);
+
+/** Whether a step was thrown out: what nobody expects is no refusal. */
+export const isRejected = (step: Promise<unknown>): Promise<boolean> =>
+  step.then(
+    () => false,
+    () => true,
+  );

@@ -5,6 +5,7 @@ import {
   agentMessage,
   chunk,
   foldedUpTo,
+  isRejected,
   kindsOf,
   progress,
   question,
@@ -104,14 +105,6 @@ export const describeRuns = ({ it, expect }: Suite): void => {
     const { taskId } = run.token;
     await c.append(run, question('which one?'));
     const [before, log] = [await c.task(taskId), await c.log(taskId)];
-    const isRejected = async (call: Promise<unknown>): Promise<boolean> => {
-      try {
-        await call;
-        return false;
-      } catch {
-        return true;
-      }
-    };
     const end = [chunk('x'), turnEnded('completed')];
     expect(await isRejected(c.tasks.finish(run.token, end, c.later(), true))).toBe(true);
     const back: NewEvent = { kind: 'status-reported', state: 'submitted' };

@@ -1,4 +1,4 @@
-import { isInterrupted, isTerminal, runIdOf, type State } from '#domain';
+import { canMove, isInterrupted, isTerminal, runIdOf, type State } from '#domain';
 import type { Refusal, RunToken } from '#store';
 
 /**
@@ -138,7 +138,7 @@ export const follow = (
 };
 
 /** What an earlier holder of a run is told. `terminal` is as good an answer when the task has ended as well. */
-export const refusedHolder = (run: ModelRun): readonly Refusal[] | undefined => {
+export const refusedHolder = (run: ModelRun): readonly (Expected | 'rejected')[] | undefined => {
   if (isCurrent(run)) return undefined;
   return isTerminal(run.task.state) ? ['lost', 'terminal'] : ['lost'];
 };
@@ -147,6 +147,7 @@ export const finish = (run: ModelRun, state: State, isWhole: boolean, release: b
   const { task } = run;
   if (isTerminal(task.state)) return 'terminal';
   if (task.isCancelAsked && state !== 'canceled') return 'canceled';
+  if (!canMove(task.state, state)) return 'rejected';
   if (isWhole) happen(task, 'artifact-added', at);
   happen(task, 'turn-ended', at, state);
   if (release) leaveLane(task);
