@@ -126,7 +126,7 @@ describe('parameters that are wrong are refused, and the field is named', () => 
     ['bytes that are no base64', send({ parts: [{ raw: '!!!' }] }), 'message.parts[0].raw'],
     ['an address that is none', send({ parts: [{ url: 'not a url' }] }), 'message.parts[0].url'],
     ['a NUL in a text', send({ parts: [{ text: 'a\0b' }] }), 'message.parts[0].text'],
-    ['half a character in a text', send({ parts: [{ text: '\ud800' }] }).replace('\ufffd', '\\ud800'), 'message.parts[0].text'],
+    ['half a character in a text', send({ parts: [{ text: '\ud800' }] }), 'message.parts[0].text'],
     ['half a character in data', send({ parts: [{ data: { a: '\udc00' } }] }), 'message.parts[0].data.a'],
     ['a NUL in metadata', send({ metadata: { key: 'a\0' } }), 'message.metadata.key'],
     ['metadata that is an array', send({ metadata: [] }), 'message.metadata'],

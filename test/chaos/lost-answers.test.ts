@@ -1,4 +1,6 @@
-import { onTestFinished, describe, expect, it } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { openPostgres } from '#store/postgres/index';
 
@@ -21,7 +23,15 @@ const openWithBadLine = async () => {
   const gate = createGateAgent();
   const service = await openService({ agents: { gate: { connector: gate.connector } }, settings: QUIET, store: storage });
   onTestFinished(() => service.close());
-  return { proxy, gate, client: service.client, storage };
+  /** A second service on a good line, quick to take what is free. */
+  const openQuickSecond = async (): Promise<void> => {
+    const beside = await openPostgres(place);
+    onTestFinished(() => beside.close());
+    const settings = { ...QUIET, pollMs: 10 };
+    const second = await openService({ agents: { gate: { connector: gate.connector } }, settings, store: beside });
+    onTestFinished(() => second.close());
+  };
+  return { proxy, gate, client: service.client, storage, openQuickSecond };
 };
 
 describe('when PostgreSQL has committed and the line breaks before it can say so', () => {
@@ -62,19 +72,18 @@ describe('when PostgreSQL has committed and the line breaks before it can say so
   }, 15_000);
 
   it('a lane goes on once, not twice', async () => {
-    const { proxy, gate, client } = await openWithBadLine();
+    const { proxy, gate, client, openQuickSecond } = await openWithBadLine();
     await client.submit('a', { contextId: 'x' });
     await client.submit('b', { contextId: 'x' });
     const third = await client.submit('c', { contextId: 'x' });
+    await openQuickSecond();
     proxy.loseCommitOf('"kind":"turn-ended"');
     (await gate.started('a')).end();
     const second = await gate.started('b');
     await eventually(() => expect(proxy.commitsLost).toBe(1));
-    // Whatever the service does about the end that it heard nothing of, it has done it when this has run.
-    await client.submit('elsewhere', { contextId: 'y' });
-    await gate.started('elsewhere');
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    expect(gate.begun).toEqual(['a', 'b', 'elsewhere']);
+    // The end that it heard nothing of is looked after at once; nothing announces that it was.
+    await delay(1000);
+    expect(gate.begun).toEqual(['a', 'b']);
     expect((await client.get(third.id)).status.state).toBe('TASK_STATE_SUBMITTED');
     second.end();
     (await gate.started('c')).end();

@@ -16,8 +16,8 @@ export interface ServeOptions {
   readonly config?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
-  /** Words before the command line, like `prlimit --fsize=1000000`. */
-  readonly wrap?: readonly string[];
+  /** The user to run as, for tests of what others may do. */
+  readonly uid?: number;
 }
 
 /** The service as a process of its own. */
@@ -79,11 +79,12 @@ export const serveInVain = async (dataDir: string, options: ServeOptions = {}): 
   return await ended;
 };
 
-const launch = (dataDir: string, { config, env = {}, args = [], wrap = [] }: ServeOptions) => {
+const launch = (dataDir: string, { config, env = {}, args = [], uid }: ServeOptions) => {
   if (config !== undefined) writeFileSync(join(dataDir, 'sealane.yaml'), config);
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(sealane|npm|vitest|otel|node_options)/i.test(name)));
-  const words = [...wrap, process.execPath, BIN, 'serve', '--port', '0', '--data-dir', dataDir, '--admin-key', ADMIN_KEY, ...args];
-  const child = spawn(words[0]!, words.slice(1), {
+  const words = [BIN, 'serve', '--port', '0', '--data-dir', dataDir, '--admin-key', ADMIN_KEY, ...args];
+  const child = spawn(process.execPath, words, {
+    ...(uid !== undefined && { uid, gid: uid }),
     // One cache for all: no test is about compiling.
     env: { ...inherited, XDG_CACHE_HOME: join(tmpdir(), 'sealane-test-cache'), NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

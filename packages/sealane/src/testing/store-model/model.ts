@@ -143,7 +143,14 @@ export const refusedHolder = (run: ModelRun): readonly (Expected | 'rejected')[]
   return isTerminal(run.task.state) ? ['lost', 'terminal'] : ['lost'];
 };
 
-export const finish = (run: ModelRun, state: State, isWhole: boolean, release: boolean, at: number): Expected => {
+/** `rejected`: the table of states knows no such move, so that the step is an error and no outcome. */
+export const finish = (
+  run: ModelRun,
+  state: State,
+  isWhole: boolean,
+  release: boolean,
+  at: number,
+): Expected | 'rejected' => {
   const { task } = run;
   if (isTerminal(task.state)) return 'terminal';
   if (task.isCancelAsked && state !== 'canceled') return 'canceled';

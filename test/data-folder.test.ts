@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import { describe, expect, it } from 'vitest';
+
+import { type Ended, freshFolder, serve, serveInVain } from './support/served-process.ts';
+
+const DATABASE = 'sealane.db';
+
+/** A data folder in which a service has worked, and what it has accepted. */
+const usedFolder = async () => {
+  const folder = freshFolder();
+  await using service = await serve(folder.path);
+  const task = await service.client.send('remember me');
+  for (let count = 0; count < 30; count += 1) await service.client.send('@big 5000');
+  expect(await service.stop()).toBe(0);
+  return { ...folder, file: join(folder.path, DATABASE), task };
+};
+
+const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
+
+/** Every failure to start says what happened and what to type next, on stderr, and nothing else. */
+const expectFailure = ({ code, stdout, stderr }: Ended, exitCode: number, ...words: readonly (string | RegExp)[]): void => {
+  expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
+  expect(stderr).toMatch(/^error: /);
+  expect(stderr).not.toMatch(/\n\s+at /);
+  for (const word of words) expect(stderr).toMatch(word);
+};
+
+describe('a service does not start, and says what to do,', () => {
+  it('when a file is in the place of its data folder', async () => {
+    using folder = freshFolder();
+    const file = join(folder.path, 'file');
+    writeFileSync(file, 'not a folder');
+    expectFailure(await serveInVain(file), 1, file, '--data-dir');
+    expect(readFileSync(file, 'utf8')).toBe('not a folder');
+  });
+
+  it('when it may not write its data folder', async () => {
+    using folder = freshFolder();
+    const data = join(folder.path, 'data');
+    mkdirSync(data);
+    chmodSync(folder.path, 0o755);
+    chmodSync(data, 0o555);
+    // The superuser may write everywhere, so it starts the service as somebody else.
+    expectFailure(await serveInVain(data, process.getuid?.() === 0 ? { uid: 65_534 } : {}), 1, data, '--data-dir');
+  });
+
+  it('when another process has the data folder, whose number it tells', async () => {
+    using folder = freshFolder();
+    await using first = await serve(folder.path);
+    expectFailure(await serveInVain(folder.path), 1, 'in use', String(first.pid), '--data-dir');
+    expect((await first.client.send('undisturbed')).status.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  it('when the data was written by a newer version, which it leaves as it is', async () => {
+    using used = await usedFolder();
+    const database = new DatabaseSync(used.file);
+    database.exec('PRAGMA user_version = 999');
+    database.close();
+    const before = digestOf(used.file);
+    expectFailure(await serveInVain(used.path), 1, 'newer', '999', '--data-dir');
+    expect(digestOf(used.file)).toBe(before);
+  });
+
+  it('when its database is no database', async () => {
+    using folder = freshFolder();
+    const file = join(folder.path, DATABASE);
+    writeFileSync(file, 'This is a letter to my grandmother.\n'.repeat(200));
+    const before = digestOf(file);
+    expectFailure(await serveInVain(folder.path), 1, file, 'damaged', 'restore', '--data-dir');
+    expect(digestOf(file)).toBe(before);
+  });
+
+  it('when its database belongs to another program', async () => {
+    using folder = freshFolder();
+    const file = join(folder.path, DATABASE);
+    const database = new DatabaseSync(file);
+    database.exec('CREATE TABLE recipes (name TEXT)');
+    database.close();
+    expectFailure(await serveInVain(folder.path), 1, file, 'another program', '--data-dir');
+    const after = new DatabaseSync(file);
+    expect(after.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'recipes' }]);
+    after.close();
+  });
+
+  it('when bytes of its database were overwritten', async () => {
+    using used = await usedFolder();
+    const { size } = statSync(used.file);
+    const file = openSync(used.file, 'r+');
+    for (let at = 8192; at < size; at += 16_384) writeSync(file, Buffer.alloc(4096, 0xa5), 0, 4096, at);
+    expectFailure(await serveInVain(used.path), 1, used.file, 'damaged', 'restore', '--data-dir');
+  });
+
+  it('when its configuration is wrong, and names the line', async () => {
+    using folder = freshFolder();
+    expectFailure(await serveInVain(folder.path, { config: 'agents:\n  main: { connector: ecko }\n' }), 2, 'sealane.yaml', 'echo');
+  });
+});
+
+it('what was accepted is there after a restart, with the same words and numbers', async () => {
+  using used = await usedFolder();
+  await using service = await serve(used.path);
+  expect(await service.client.get(used.task.id)).toEqual(used.task);
+  expect((await service.client.list()).totalSize).toBe(31);
+});
