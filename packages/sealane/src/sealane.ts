@@ -10,7 +10,7 @@ import { type AgentEntry, type AgentSkill, createAgentRegistry, createEngine, ty
 import { createHttpApp, type HttpOptions, nodeHandler } from '#http';
 import { createKeys, createRateLimiter, type KeyOverride, type Keys } from '#identity';
 import { combineObservers, createLogObserver, createMetrics, startTracing } from '#observability';
-import { type LaneStore, openStore, type Storage } from '#store';
+import { type LaneStore, openStore, requireTaskStore, type Storage } from '#store';
 
 import { newId } from './new-id.ts';
 import { VERSION } from './version.ts';
@@ -94,6 +94,7 @@ const withNews = (lanes: LaneStore, tell: () => Promise<void>): LaneStore => ({
 export const createSealane = async (options: SealaneOptions): Promise<Sealane> => {
   const log = options.log ?? pino({ level: 'silent' });
   const storage = typeof options.store === 'string' ? await openStore(options.store) : options.store;
+  requireTaskStore(storage.tasks);
   const now = Date.now;
   const startedAt = now();
   const registry = createAgentRegistry(entriesOf(options.agents));
@@ -117,7 +118,7 @@ export const createSealane = async (options: SealaneOptions): Promise<Sealane> =
     rateLimiter: createRateLimiter({ now: () => performance.now(), ...(options.ratePerMinute !== undefined && { defaultPerMinute: options.ratePerMinute }) }),
     log,
     metrics: metrics.http,
-    ready: async () => (await storage.upkeep.check()) ?? 'ok',
+    ready: async () => (engine.isStopping() ? 'The service is stopping.' : ((await storage.upkeep.check()) ?? 'ok')),
     running: (agent) => engine.runningOf(agent),
     now,
     version: VERSION,

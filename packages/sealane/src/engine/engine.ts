@@ -33,6 +33,7 @@ export interface Engine {
   /** Drains: starts nothing, gives runs some time, aborts what is left, and gives up the lease. */
   stop(): Promise<void>;
   readonly instance: string;
+  isStopping(): boolean;
   runningOf(agent: string): number;
   /** Lanes or agents were paused or resumed. */
   lanesChanged(): Promise<void>;
@@ -55,6 +56,8 @@ export interface EngineParts {
   readonly newId: () => string;
   /** Aborts when the engine stops. */
   readonly signal: AbortSignal;
+  /** True once a stop was asked for: what runs may end, nothing new is taken in. */
+  isStopping(): boolean;
   /** Starts a run whose slot is taken. */
   begin(run: Run): void;
 }
@@ -119,7 +122,16 @@ export const createEngine = (options: EngineOptions): Engine => {
     onProblem: onProblem('Waiting turns could not be claimed'),
   });
 
-  const janitor = createJanitor({ store, upkeep, feed, settings, now, newId, onProblem: onProblem('The janitor failed') });
+  const janitor = createJanitor({
+    store,
+    upkeep,
+    feed,
+    settings,
+    now,
+    newId,
+    onEnded: ({ id, agent, state }, reason) => observer.taskEnded?.({ agent, taskId: id, state, reason }),
+    onProblem: onProblem('The janitor failed'),
+  });
 
   const recoverOne = ({ run }: ClaimedRun): Promise<void> =>
     recoverRun(
@@ -168,9 +180,10 @@ export const createEngine = (options: EngineOptions): Engine => {
     await runs.poll();
   };
 
+  let isStopping = false;
   let heart: NodeJS.Timeout | undefined;
   let waking: Disposable | undefined;
-  const parts: EngineParts = { store, feed, registry, dispatcher, runs, settings, observer, now, newId, signal: stopping.signal, begin };
+  const parts: EngineParts = { store, feed, registry, dispatcher, runs, settings, observer, now, newId, signal: stopping.signal, begin, isStopping: () => isStopping };
   return {
     tasks: createTaskService(parts),
     start: async () => {
@@ -189,6 +202,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       heart.unref();
     },
     stop: async () => {
+      isStopping = true;
       dispatcher.stop();
       janitor.stop();
       clearInterval(heart);
@@ -203,6 +217,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     get instance() {
       return lease.instance;
     },
+    isStopping: () => isStopping,
     runningOf: (agent) => dispatcher.runningOf(agent),
     lanesChanged: loadPaused,
     drained: (entry) => runs.idle(entry),

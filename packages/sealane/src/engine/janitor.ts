@@ -1,5 +1,5 @@
 import type { NewEvent } from '#domain';
-import type { TaskStore, Upkeep } from '#store';
+import type { StoredTask, TaskStore, Upkeep } from '#store';
 
 import type { Feed } from './feed.ts';
 import type { EngineSettings } from './settings.ts';
@@ -18,6 +18,7 @@ export const createJanitor = (options: {
   readonly settings: EngineSettings;
   readonly now: () => number;
   readonly newId: () => string;
+  readonly onEnded: (task: StoredTask, reason: string) => void;
   readonly onProblem: (error: unknown) => void;
 }): { start(): void; stop(): void; sweep(): Promise<void> } => {
   const { store, upkeep, feed, settings, now } = options;
@@ -45,7 +46,10 @@ export const createJanitor = (options: {
     for (const { id, why } of overdue) {
       const from = why === 'queued' ? (['submitted'] as const) : (['input-required', 'auth-required'] as const);
       const result = await store.force(id, from, endOf(id, why), now());
-      if (result.ok) feed.publish(id, result.value.events, result.value.task);
+      if (!result.ok) continue;
+      const { task, events } = result.value;
+      feed.publish(id, events, task);
+      options.onEnded(task, why === 'queued' ? 'queue-timeout' : 'input-timeout');
     }
   };
 

@@ -63,8 +63,12 @@ export const createPersist = (options: {
       return written;
     },
     finish: async (token, events, release) => {
+      const startedAt = performance.now();
       const result = await insist('The end of a task', token, () => store.finish(token, events, now(), release));
-      if (result.ok) feed.publish(token.taskId, result.value.events, result.value.task);
+      if (result.ok) {
+        observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
+        feed.publish(token.taskId, result.value.events, result.value.task);
+      }
       return result;
     },
     release: (token, retryAt) => insist('The release of a lane', token, () => store.release(token, now(), retryAt)),

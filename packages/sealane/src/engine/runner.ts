@@ -1,6 +1,6 @@
 import type { RunIo, Turn, TurnEnd } from '#agents';
 import { type Event, type Message, type NewEvent, SealaneError, type State } from '#domain';
-import type { Run, StoredTask } from '#store';
+import type { Finished, Result, Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
 import { createInbox } from './inbox.ts';
@@ -9,6 +9,8 @@ import type { Persist } from './persist.ts';
 import { createRunOutput } from './run-output.ts';
 import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
+
+type EndEvent = NewEvent & { readonly kind: 'turn-ended' };
 
 /** Why a run was told to stop. */
 export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' | 'too-large';
@@ -109,11 +111,19 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
     },
   };
 
+  /** Writes the end; a cancel that was committed while another end was on its way is served first. */
+  const finish = async (pending: readonly NewEvent[], event: EndEvent, release: boolean): Promise<{ result: Result<Finished>; event: EndEvent }> => {
+    const result = await persist.finish(token, [...pending, event], release);
+    if (result.ok || result.why !== 'canceled') return { result, event };
+    const canceled: EndEvent = { ...stoppedEnd('canceled', entry, say), ...(event.forced && { forced: true }) };
+    return { result: await persist.finish(token, [...pending, canceled], release), event: canceled };
+  };
+
   /** The run does not die: its task ends now, and the lane waits for the run. */
   const forceEnd = async (): Promise<void> => {
     if (hasEnded || stopReason === 'lost') return;
     const pending = await output.close();
-    const result = await persist.finish(token, [...pending, { ...stoppedEnd(stopReason, entry, say), forced: true }], false);
+    const { result } = await finish(pending, { ...stoppedEnd(stopReason, entry, say), forced: true }, false);
     hasEnded = true;
     if (result.ok) deps.observer.taskEnded?.({ agent: run.agent, taskId: token.taskId, state: result.value.task.state, reason: stopReason ?? 'forced' });
     setTimeout(() => wakeQuarantine?.(), settings.quarantineMs).unref();
@@ -161,15 +171,10 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
       if (await retryLater(pending)) return watcher?.ended('retry', stopReason);
       pending = [];
     }
-    let event = stopReason || !end ? stoppedEnd(stopReason, entry, say) : agentEnd(end);
+    const wished = stopReason || !end ? stoppedEnd(stopReason, entry, say) : agentEnd(end);
     // It asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
     if (isAsking) pending = [...pending, { kind: 'status-reported', state: 'working' }];
-    let result = await persist.finish(token, [...pending, event], true);
-    if (!result.ok && result.why === 'canceled') {
-      // The cancel was committed while the end was on its way: who asked first is served.
-      event = stoppedEnd('canceled', entry, say);
-      result = await persist.finish(token, [...pending, event], true);
-    }
+    const { result, event } = await finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
     const state = result.ok ? result.value.task.state : 'lost';
     watcher?.ended(state, 'reason' in event ? event.reason : undefined);
@@ -193,7 +198,7 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
     return stopReason === 'shutdown' || (stopReason === undefined && end?.state === 'failed' && end.retryable === true);
   };
 
-  const agentEnd = (end: TurnEnd): NewEvent & { readonly kind: 'turn-ended' } => {
+  const agentEnd = (end: TurnEnd): EndEvent => {
     const answer = end.message ?? (output.answer() && end.state === 'completed' ? say(output.answer()) : undefined);
     return {
       kind: 'turn-ended',
@@ -244,7 +249,7 @@ const stoppedEnd = (
   reason: StopReason | undefined,
   entry: AgentEntry,
   say: (text: string) => Message,
-): NewEvent & { readonly kind: 'turn-ended' } => {
+): EndEvent => {
   const { state, reason: word, text } = STOPPED[reason ?? 'lost'];
   const full = reason === 'timeout' ? `${text} after ${Math.round(entry.taskTimeoutMs / 1000)} s.` : text;
   return { kind: 'turn-ended', state, reason: word, ...(full !== undefined && { message: say(full) }) };

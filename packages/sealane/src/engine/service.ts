@@ -107,6 +107,9 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
   /** Takes the message in; when this answers, the turn is durable, everybody has been told, and it may be running. */
   const takeIn = async (caller: Caller, request: SendRequest): Promise<Admitted> => {
+    if (parts.isStopping()) {
+      throw new SealaneError('unavailable', 'The service is stopping. Try again in a moment.', { retryAfterMs: 5000 });
+    }
     for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
     const { taskId } = request.message;
     const admitted = taskId === undefined ? await admitNew(caller, request) : await followUp(caller, request, taskId);

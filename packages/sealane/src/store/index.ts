@@ -3,6 +3,7 @@
  * promises; `steps/` holds the one algorithm, written once as generators of SQL statements; `sqlite/` and `postgres/`
  * are drivers that execute them. It decides nothing about agents or callers.
  */
+export { isTaskStore, missingMembers, requireTaskStore } from './is-task-store.ts';
 export { openStore } from './open-store.ts';
 export type {
   AuditEvent,

@@ -15,6 +15,8 @@ export interface Driver {
   read<N extends ReadName>(name: N, ...args: StepArgs<(typeof READS)[N]>): Promise<StepResult<(typeof READS)[N]>>;
   check(): Promise<string | undefined>;
   readonly backup?: (file: string) => Promise<void>;
+  /** Gives room back to the disk, a little at a time. */
+  readonly compact?: () => Promise<void>;
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
   onCommit(listener: (durationMs: number) => void): Disposable;
   close(): Promise<void>;
@@ -35,7 +37,11 @@ export const createStepStorage = (driver: Driver): Storage => {
   const fresh = new Map<TaskId, StoredTask>();
   const upkeep: Upkeep = {
     overdue: (limits) => driver.read('overdue', limits),
-    expire: (endedBefore, limit) => driver.write('expire', endedBefore, limit),
+    expire: async (endedBefore, limit) => {
+      const expired = await driver.write('expire', endedBefore, limit);
+      if (expired > 0) await driver.compact?.();
+      return expired;
+    },
     purge: (what) => driver.write('purge', what),
     counts: () => driver.read('counts'),
     check: () => driver.check(),

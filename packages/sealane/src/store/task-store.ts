@@ -271,7 +271,7 @@ export interface TaskStore {
 
   /** Writes a whole task as one event, for the views; a task with a waiting or running turn is `busy`. */
   put(put: PutTask): Promise<Result<StoredTask>>;
-  /** Deletes a task that has ended, with its events. `busy` while it is open and has a turn. */
+  /** Deletes a task with its events; a waiting turn leaves its lane, which goes on. `busy` while it runs. */
   remove(scope: Scope, id: TaskId): Promise<Result<null>>;
 
   /**

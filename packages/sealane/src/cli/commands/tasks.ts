@@ -64,7 +64,7 @@ export const addTasksCommand = (program: Command, run: RunCommand): void => {
     );
   tasks
     .command('delete')
-    .description('delete tasks that have ended, with their events')
+    .description('delete tasks that are not running, with their events')
     .argument('<task...>', 'ids of the tasks')
     .action((ids: readonly string[], _options, command: Command) =>
       run(command, async ({ output, client }) => {

@@ -12,8 +12,13 @@ const LOOK_EVERY_MS = 200;
 /** What makes the database grow by something new; everything else finishes or removes what is there. */
 const NEWCOMERS = new Set(['admit', 'follow', 'put']);
 
+export interface DiskReserve {
+  /** Why a step of this name must not be done now. */
+  refusalOf(name: string): SealaneError | undefined;
+}
+
 /** Refuses newcomers while the disk is nearly full, so that a full disk never keeps a task from ending. */
-export const createDiskReserve = (file: string): { refusalOf(name: string): SealaneError | undefined } => {
+export const createDiskReserve = (file: string): DiskReserve => {
   let lookedAt = -Infinity;
   let refusal: SealaneError | undefined;
   const look = (): void => {
@@ -22,8 +27,8 @@ export const createDiskReserve = (file: string): { refusalOf(name: string): Seal
     refusal = isFull
       ? new SealaneError(
           'storage-full',
-          `The disk of ${file} is nearly full. Free some space: nothing accepted is lost, running tasks, reads and ` +
-            'cancels go on, and new tasks are taken again when there is room.',
+          'The disk of this service is nearly full, so it takes no new tasks until there is room. Nothing accepted is ' +
+            'lost; running tasks, reads and cancels go on.',
           { retryAfterMs: 30_000 },
         )
       : undefined;

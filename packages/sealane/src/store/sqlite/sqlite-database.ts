@@ -152,8 +152,8 @@ export const sqliteError = (error: unknown, file: string): unknown => {
     case 13: // FULL
       return new SealaneError(
         'storage-full',
-        `The disk of ${file} is full or failing (${error.message}). Free some space: nothing accepted is lost, ` +
-          'reads and cancels go on, new tasks are refused until there is room.',
+        'The disk of this service is full or failing, so this could not be written. Nothing accepted is lost: ' +
+          'free some space and try again.',
         { cause: error, retryAfterMs: 30_000 },
       );
     case 11: // CORRUPT

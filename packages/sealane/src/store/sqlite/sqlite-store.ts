@@ -19,6 +19,9 @@ export interface SqliteStoreOptions {
 /** How many calls go into one transaction at most, so that no caller waits for an endless batch. */
 const BATCH = 512;
 
+/** Pages given back to the disk at once: a few milliseconds of work. */
+const VACUUM_PAGES = 500;
+
 /** One file, one process: WAL, synced at every commit, all in one thread beside the event loop. */
 export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOptions): Promise<Storage> => {
   const inMemory = file === ':memory:';
@@ -82,6 +85,9 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }
+    },
+    compact: async () => {
+      settle((await thread.call([['vacuum', [VACUUM_PAGES]]])).outcomes[0]);
     },
     ...(!inMemory && {
       // Copying takes as long as the file is big, so it gets a connection and a thread of its own.

@@ -97,7 +97,11 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
   const SPECIAL: Record<string, (...args: never[]) => unknown> = {
     backup: (file: string) => database.prepare('VACUUM INTO ?').run(file),
     vacuum: (pages: number) => database.exec(`PRAGMA incremental_vacuum(${pages})`),
-    check: () => database.exec('BEGIN IMMEDIATE; ROLLBACK'),
+    check: () => {
+      const refusal = reserve.refusalOf('admit');
+      if (refusal) throw refusal;
+      database.exec('BEGIN IMMEDIATE; ROLLBACK');
+    },
     close: () => {
       if (options.role === 'writer') database.exec('PRAGMA optimize');
       database.close();

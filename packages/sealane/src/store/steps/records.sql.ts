@@ -53,6 +53,9 @@ export interface AuditRow {
   readonly subject: string;
   readonly facts: string;
 }
+/** A bounded piece of what is too old to keep. */
+export const EXPIRE_AUDIT = sql(`
+  DELETE FROM audit WHERE k IN (SELECT k FROM audit ORDER BY k LIMIT 500) AND at < ?`);
 export const RECORD_AUDIT = sql(`INSERT INTO audit (at, kind, actor, subject, facts) VALUES (?, ?, ?, ?, ?)`);
 export const LIST_AUDIT = sql<AuditRow>(`
   SELECT at, kind, actor, subject, facts FROM audit

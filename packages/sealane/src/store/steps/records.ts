@@ -14,6 +14,7 @@ import {
   ENDED_BEFORE,
   ENDED_OF_CONTEXT,
   ENDED_OF_OWNER,
+  EXPIRE_AUDIT,
   INTERRUPTED_BEFORE,
   KEY_BY_HASH,
   type KeyRow,
@@ -159,9 +160,13 @@ export function* overdue(limits: {
   ];
 }
 
+/** The audit is kept this much longer than the tasks it tells about. */
+const AUDIT_MS = 90 * 24 * 3600 * 1000;
+
 export function* expire(endedBefore: Instant, limit: number): Steps<number> {
   const rows = yield* all(ENDED_BEFORE, isoOf(endedBefore), limit);
   for (const { k, id } of rows) yield* deleteTask(k, id);
+  yield* first(EXPIRE_AUDIT, endedBefore - AUDIT_MS);
   return rows.length;
 }
 

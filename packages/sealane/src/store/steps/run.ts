@@ -29,7 +29,7 @@ function* refused(run: RunToken): Steps<{ ok: false; why: 'lost' | 'terminal' | 
 }
 
 const answersCancel = (events: readonly NewEvent[]): boolean =>
-  events.some((event) => event.kind === 'turn-ended' && (event.state === 'canceled' || event.forced === true));
+  events.some((event) => event.kind === 'turn-ended' && event.state === 'canceled');
 
 /** True while the run's epoch is the current one; its head is locked until the commit. */
 function* isHeld(run: RunToken): Steps<boolean> {
