@@ -1,4 +1,4 @@
-import type { AgentName, ClaimedRun, Slot, TaskStore } from '#store';
+import type { AgentName, ClaimedRun, InstanceId, Slot, TaskStore } from '#store';
 
 import type { AgentRegistry } from './agent-registry.ts';
 import type { Lease } from './lease.ts';
@@ -31,7 +31,7 @@ export const createDispatcher = (options: {
   readonly settings: EngineSettings;
   readonly now: () => number;
   /** The run is ours: start it. The slot is already taken. */
-  readonly onClaimed: (claimed: ClaimedRun) => void;
+  readonly onClaimed: (claimed: ClaimedRun, instance: InstanceId) => void;
   readonly onProblem: (error: unknown) => void;
 }): Dispatcher => {
   const { store, registry, lease, settings, now } = options;
@@ -82,7 +82,7 @@ export const createDispatcher = (options: {
         else backlog.delete(agent);
       }
     }
-    for (const item of claimed) options.onClaimed(item);
+    for (const item of claimed) options.onClaimed(item, instance);
     return claimed.length > 0;
   };
 

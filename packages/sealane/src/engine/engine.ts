@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Message } from '#domain';
-import type { ClaimedRun, Run, Storage, TaskId, TaskStore } from '#store';
+import type { ClaimedRun, InstanceId, Run, Storage, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
@@ -58,8 +58,8 @@ export interface EngineParts {
   readonly signal: AbortSignal;
   /** True once a stop was asked for: what runs may end, nothing new is taken in. */
   isStopping(): boolean;
-  /** Starts a run whose slot is taken. */
-  begin(run: Run): void;
+  /** Starts a run whose slot is taken; `instance` is whose it is in the store. */
+  begin(run: Run, instance: InstanceId): void;
 }
 
 /** The answer to a claim arrives well before this, or never. */
@@ -100,10 +100,10 @@ export const createEngine = (options: EngineOptions): Engine => {
     onProblem: onProblem('A run could not look into its log'),
   });
 
-  const begin = (run: Run): void => {
+  const begin = (run: Run, instance: InstanceId): void => {
     const entry = registry.find(run.agent);
-    if (!lease.isValid() || !entry) {
-      // Too late, or nobody to do it: whoever reaps it decides.
+    if (!lease.isValid() || instance !== lease.instance || !entry) {
+      // Too late (that lease may be lost and another held by now), or nobody to do it: whoever reaps it decides.
       dispatcher.vacate(run.agent);
       return;
     }
@@ -115,9 +115,9 @@ export const createEngine = (options: EngineOptions): Engine => {
     lease,
     settings,
     now,
-    onClaimed: ({ run, events }) => {
+    onClaimed: ({ run, events }, instance) => {
       feed.publish(run.token.taskId, events);
-      begin(run);
+      begin(run, instance);
     },
     onProblem: onProblem('Waiting turns could not be claimed'),
   });

@@ -59,8 +59,10 @@ export const createLiveRuns = (options: {
     wake,
     /** Behind lost hints: cancels of runs held here, and answers to those that wait for one. */
     poll: async () => {
-      if (runs.size === 0 || store.exclusive) return;
+      if (runs.size === 0) return;
+      // Also where nobody else writes: a cancel may be committed together with the start of its turn, and heard first.
       wake(await store.interventions(options.instance()));
+      if (store.exclusive) return;
       wake([...runs.values()].filter((live) => live.isAsking).map((live) => live.run.token.taskId));
     },
     stopAll: (reason) => {

@@ -1,5 +1,5 @@
 import { isInterrupted, isTerminal, type Message, SealaneError, type Seq } from '#domain';
-import type { Admitted, CallFacts, Result, Scope, StoredTask } from '#store';
+import type { Admitted, CallFacts, Result, Scope, Slot, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
@@ -37,7 +37,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     agent: string,
     context: { readonly id?: string },
     enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
-  ): Promise<Admitted> => {
+  ): Promise<Admitted & { readonly slot: Slot | undefined }> => {
     // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
     const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
     let result: Result<Admitted> | undefined;
@@ -50,12 +50,12 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       parts.observer.refused?.({ agent, why: result.why });
       throw refusalOf(result.why, { ...context, laneWaiting: settings.laneWaiting });
     }
-    return result.value;
+    return { ...result.value, slot };
   };
 
   const limits = { laneWaiting: settings.laneWaiting, ownerWaiting: settings.ownerWaiting };
 
-  const admitNew = async (caller: Caller, request: SendRequest): Promise<Admitted> => {
+  const admitNew = async (caller: Caller, request: SendRequest): ReturnType<typeof withSlot> => {
     const entry = allowedAgent(caller, request.agent ?? caller.agent);
     const id = newId();
     const contextId = request.message.contextId ?? newId();
@@ -82,7 +82,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     );
   };
 
-  const followUp = async (caller: Caller, request: SendRequest, id: string): Promise<Admitted> => {
+  const followUp = async (caller: Caller, request: SendRequest, id: string): ReturnType<typeof withSlot> => {
     const task = await requireTask(caller, id);
     const { message } = request;
     if (message.contextId !== undefined && message.contextId !== task.contextId) {
@@ -113,10 +113,10 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
     const { taskId } = request.message;
     const admitted = taskId === undefined ? await admitNew(caller, request) : await followUp(caller, request, taskId);
-    const { task, events, run } = admitted;
+    const { task, events, run, slot } = admitted;
     feed.publish(task.id, events);
     runs.observe(task.id, events);
-    if (run) parts.begin(run);
+    if (run && slot) parts.begin(run, slot.instance);
     if (!admitted.again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
     return admitted;
   };

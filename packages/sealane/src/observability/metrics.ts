@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 import type { EngineObserver } from '#engine';
 import type { HttpMetrics } from '#http';
-import type { Storage } from '#store';
+import type { Storage, StoreCounts } from '#store';
 
 export interface Metrics {
   readonly http: HttpMetrics;
@@ -41,19 +41,16 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
   const answers = new Counter({ name: 'sealane_http_answers_total', help: 'HTTP answers by route and status', labelNames: ['route', 'status'], registers });
   const streams = new Gauge({ name: 'sealane_streams', help: 'Open event streams', registers });
   const problems = new Counter({ name: 'sealane_problems_total', help: 'Problems that were logged', labelNames: ['what'], registers });
-  const queued = new Gauge({ name: 'sealane_turns_waiting', help: 'Turns that wait in lanes, all instances', registers });
-  const held = new Gauge({ name: 'sealane_turns_running', help: 'Turns held by a run, all instances', registers });
-  const queueAge = new Gauge({
-    name: 'sealane_queue_age_seconds',
-    help: 'How long the oldest waiting turn has waited',
-    registers,
-    collect: async () => {
-      const counts = await storage.upkeep.counts();
-      queued.set(counts.waiting);
-      held.set(counts.running);
-      queueAge.set(counts.oldestWaitingSince === null ? 0 : Math.max(0, now() - counts.oldestWaitingSince) / 1000);
-    },
-  });
+  // One look into the store for all that a scrape wants of it; while the store is away, the last numbers stay.
+  let look: Promise<StoreCounts | undefined> | undefined;
+  const set = (gauge: Gauge, valueOf: (counts: StoreCounts) => number): Promise<void> => {
+    look ??= storage.upkeep.counts().then((counts) => counts, () => undefined).finally(() => (look = undefined));
+    return look.then((counts) => counts && gauge.set(valueOf(counts)));
+  };
+  const ageOf = ({ oldestWaitingSince }: StoreCounts): number => (oldestWaitingSince === null ? 0 : Math.max(0, now() - oldestWaitingSince) / 1000);
+  const queued: Gauge = new Gauge({ name: 'sealane_turns_waiting', help: 'Turns that wait in lanes, all instances', registers, collect: () => set(queued, ({ waiting }) => waiting) });
+  const held: Gauge = new Gauge({ name: 'sealane_turns_running', help: 'Turns held by a run, all instances', registers, collect: () => set(held, ({ running }) => running) });
+  const queueAge: Gauge = new Gauge({ name: 'sealane_queue_age_seconds', help: 'How long the oldest waiting turn has waited', registers, collect: () => set(queueAge, ageOf) });
   const admittedOf = childOf((agent = '', isQueued = '') => admitted.labels(agent, isQueued));
   const finishedOf = childOf((agent = '', state = '', reason = '') => finished.labels(agent, state, reason));
   const answersOf = childOf((route = '', status = '') => answers.labels(route, status));

@@ -1,7 +1,7 @@
 import type { JsonObject, NewEvent, Seq } from '#domain';
 
 import type { Instant, Result, RunToken, StoredTask } from '../task-store.ts';
-import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF } from './lanes.sql.ts';
+import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF, TURN } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
 import { each, first, type Steps, wake } from './step.ts';
 import { checkpoint, endsTask, insertEvents, numbered, setStatus, snapshotIn } from './task-row.ts';
@@ -73,6 +73,8 @@ export function* finish(
 export function* release(run: RunToken, at: Instant, retryAt?: Instant | null): Steps<Result<null>> {
   yield* first(LOCK_LANE, run.lane);
   if (!(yield* isHeld(run))) return { ok: false, why: 'lost' };
+  // Released before, by a call whose answer was lost: the lane belongs to somebody else by now.
+  if (!(yield* first(TURN, run.task))) return { ok: true, value: null };
   // Null is what becomes of an absent argument on its way to another thread, as JSON.
   if (retryAt === undefined || retryAt === null) {
     yield* releaseLane(run.lane, run.task);

@@ -75,6 +75,7 @@ export const describeAdmission = ({ it, expect }: Suite): void => {
       message: admission.message,
       metadata: { a: 1 },
       call: admission.call,
+      queuedAt: admission.at,
       startedAt: admission.at,
       cancelRequested: false,
       ended: false,

@@ -42,6 +42,7 @@ export const describeClaiming = ({ it, expect }: Suite): void => {
       message: admission.message,
       metadata: { deep: { list: [1, null] } },
       call,
+      queuedAt: admission.at,
       startedAt: at,
       cancelRequested: false,
       ended: false,

@@ -55,6 +55,7 @@ export const describeEnding = ({ it, expect }: Suite): void => {
         expect(refusal(await c.tasks.finish(run.token, end, c.later(), release))).toBe('canceled');
       }
     }
+    expect(refusal(await c.tasks.finish(run.token, [timedOut], c.later(), false))).toBe('canceled');
     expect(refusal(await c.tasks.release(run.token, c.later(), c.later()))).toBe('canceled');
     expect(await c.task(taskId)).toEqual(before);
     expect(await c.log(taskId)).toEqual(log);

@@ -1,6 +1,16 @@
-import type { Artifact, JsonObject, Message } from '#domain';
+import type { Artifact, JsonObject, Message, NewEvent } from '#domain';
 
-import { accepted, chunk, foldedUpTo, kindsOf, progress, seqsOf, snapshotOf, turnEnded } from './contract-events.ts';
+import {
+  accepted,
+  chunk,
+  foldedUpTo,
+  kindsOf,
+  progress,
+  question,
+  seqsOf,
+  snapshotOf,
+  turnEnded,
+} from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
 /** Everything that quoting, escaping, encoding or sorting of keys could break. */
@@ -39,7 +49,10 @@ export const describeReading = ({ it, expect }: Suite): void => {
   it('folding the whole log gives the task, also after a long tail of chunks', async (c) => {
     const run = await c.start(await c.instance(), { metadata: { kept: true } });
     const { taskId } = run.token;
-    await c.append(run, progress('writing'), chunk('intro', 'first'));
+    await c.append(run, question('in which language?'));
+    accepted(await c.follow(taskId, { message: c.message('French') }));
+    const planned: NewEvent = { kind: 'status-reported', state: 'working', metadata: { plan: ['a', 'b'] } };
+    await c.append(run, planned, progress('writing'), chunk('intro', 'first'));
     const kilobyte = 'x'.repeat(1000);
     for (let n = 0; n < LONG; n += 20) {
       await c.append(run, ...Array.from({ length: 20 }, (_, k) => chunk(`${n + k} ${kilobyte}`)));
