@@ -2,14 +2,17 @@ import { createEchoAgent } from 'sealane';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { type A2aClient, sendParams, type WireMessage, type WireTask } from './support/a2a-client.ts';
+import { createGateAgent } from './support/gate-agent.ts';
 import { openService, type TestService } from './support/service.ts';
 
+const gate = createGateAgent();
 let service: TestService;
 beforeAll(async () => {
   service = await openService({
     agents: {
       echo: { connector: createEchoAgent(), default: true },
       sync: { connector: createEchoAgent(), reply: 'message' },
+      gate: { connector: gate.connector, reply: 'message' },
     },
   });
 });
@@ -50,18 +53,32 @@ it('an agent that replies by message and fails answers with the failed task', as
 
 it('the record of a direct reply is kept for the operator, and not listed for anybody', async () => {
   const client = await service.clientOf('quiet');
-  await ask(client, '@message kept', { contextId: 'kept' });
+  const asking = ask(client.with({ path: '/agents/gate' }), 'who is it?');
+  const run = await gate.started('who is it?');
+  run.end({ state: 'completed', message: run.io.say('me') });
+  expect((await asking).message?.parts).toEqual([{ text: 'me' }]);
   expect((await client.list()).totalSize).toBe(0);
-  const exported = await fetch(`${service.url}/admin/export?owner=quiet`, { headers: { authorization: 'Bearer the-admin-key' } });
-  expect(exported.headers.get('content-type')).toBe('application/x-ndjson');
-  expect(await service.admin.get('/tasks?owner=quiet')).toMatchObject({ total: 0 });
+  expect(await service.admin.get('/tasks?owner=quiet')).toMatchObject({ tasks: [], total: 0 });
+  expect(await service.admin.get(`/tasks/${run.turn.taskId}`)).toMatchObject({
+    owner: 'quiet',
+    direct: true,
+    task: { status: { state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'me' }] } } },
+  });
 });
 
-it('direct replies of one context come in the order in which they were asked for', async () => {
-  const client = service.client.with({ path: '/agents/sync' });
-  const order: string[] = [];
-  await client.submit('@sleep 300', { contextId: 'line' }).then(() => order.push('slept'));
-  await Promise.all(['one', 'two', 'three'].map((text) => ask(client, text, { contextId: 'line' }).then(() => order.push(text))));
-  expect(order[0]).toBe('slept');
-  expect(order).toHaveLength(4);
+it('direct replies of one context come one after the other, in the order in which they were asked for', async () => {
+  const client = service.client.with({ path: '/agents/gate' });
+  const texts = ['one', 'two', 'three'];
+  const answers: Promise<unknown>[] = [];
+  const began = gate.begun.length;
+  for (const text of texts) {
+    answers.push(ask(client, text, { contextId: 'line' }));
+    await expect.poll(async () => (await service.admin.get<{ waiting: number; running: number }>('/info')).waiting).toBe(answers.length - 1);
+  }
+  for (const text of texts) {
+    const run = await gate.started(text);
+    run.end({ state: 'completed', message: run.io.say(text) });
+  }
+  await Promise.all(answers);
+  expect(gate.begun.slice(began)).toEqual(texts);
 });

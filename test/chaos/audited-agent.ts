@@ -18,11 +18,11 @@ import type { AuditLine, AuditWriter } from './audit-log.ts';
  */
 export const createAuditedAgent = (
   audit: AuditWriter,
-  { breaksLanes = false }: { readonly breaksLanes?: boolean } = {},
+  { splitsLanes = false }: { readonly splitsLanes?: boolean } = {},
 ): AgentConnector => ({
   kind: 'audited',
-  // The broken variant tells the engine that every caller-chosen context has two sessions: two runs meet in one lane.
-  session: (scope) => (breaksLanes ? `${sessionKeyOf(scope)}/${Math.random()}` : sessionKeyOf(scope)),
+  // The saboteur gives every task a session of its own, and runs of one conversation meet.
+  session: (scope) => (splitsLanes ? `${sessionKeyOf(scope)}/${Math.random()}` : sessionKeyOf(scope)),
   run: async (turn, io) => {
     const run = { lane: turn.contextId, task: turn.taskId, turn: turn.number, attempt: io.attempt };
     let how = 'threw';

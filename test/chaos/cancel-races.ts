@@ -3,6 +3,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { type AgentConnector, sessionKeyOf, type TurnEnd } from '#agents';
 import { type Event, isTerminal, SealaneError, textOf } from '#domain';
 import type { Caller } from '#engine';
+import type { Storage } from '#store';
 
 import { openService } from '../support/service.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -16,7 +17,7 @@ const dawdle = async (how: string): Promise<void> => {
 };
 
 const randomDawdle = (random: SeededRandom): string =>
-  random.pick([`ticks:${random.between(0, 40)}`, `turns:${random.between(0, 8)}`, `ms:${random.between(0, 6)}`]);
+  random.pick([`ticks:${random.between(0, 40)}`, `turns:${random.between(0, 8)}`, `ms:${random.between(0, 14)}`]);
 
 const ENDS: Readonly<Record<string, () => TurnEnd>> = {
   completes: () => ({ state: 'completed' }),
@@ -60,8 +61,9 @@ const AT_ONCE = 250;
  * `races` tasks on a store in memory, each canceled at about the moment at which it ends by itself, by its timeout, or
  * starts anew after an answer. Every task must end once, and as its canceler was told.
  */
-export const raceCancels = async (races: number, random: SeededRandom): Promise<RaceTally> => {
+export const raceCancels = async (races: number, random: SeededRandom, store: Storage | 'memory' = 'memory'): Promise<RaceTally> => {
   await using service = await openService({
+    store,
     agents: {
       racer: { connector: racer, default: true, concurrency: AT_ONCE },
       hasty: { connector: racer, concurrency: AT_ONCE, taskTimeoutMs: 4 },

@@ -40,8 +40,10 @@ export interface StartOptions {
 export interface WorldOptions {
   readonly name: string;
   readonly store: (folder: string) => HostConfig['store'];
-  readonly config?: Partial<HostConfig>;
+  readonly configOf?: (folder: string) => Partial<HostConfig>;
   readonly mayTimeOut?: boolean;
+  /** Broken on purpose: when promises are broken, nothing is kept to look at. */
+  readonly isSabotaged?: boolean;
 }
 
 const ADMIN_KEY = 'chaos-admin-key-0123456789abcdefghijklmnop';
@@ -56,8 +58,9 @@ export const CHAOS_SETTINGS: HostConfig['settings'] = {
   cancelGraceMs: 5000,
 };
 
-export const createWorld = async ({ name, store, config, mayTimeOut = false }: WorldOptions): Promise<ChaosWorld> => {
+export const createWorld = async ({ name, store, configOf, mayTimeOut = false, isSabotaged = false }: WorldOptions): Promise<ChaosWorld> => {
   const folder = await mkdtemp(join(tmpdir(), 'sealane-chaos-'));
+  const config = configOf?.(folder);
   const random = seededRandom(name);
   const ledger = createLedger();
   const disturbances = createDisturbances();
@@ -128,11 +131,12 @@ export const createWorld = async ({ name, store, config, mayTimeOut = false }: W
       const sources = { auditFile, ledger, disturbances, memory, mayTimeOut };
       const { violations, evidence } = await checkInvariants(await target(), sources);
       if (violations.length === 0) return evidence;
-      isKept = true;
+      isKept = !isSabotaged;
       await writeFile(join(folder, 'violations.txt'), violations.join('\n'));
       const shown = violations.slice(0, SHOWN).map((violation) => `  - ${violation}`);
       throw new Error(
-        `${violations.length} promises were broken in "${name}" (CHAOS_SEED=${chaosSeed}; what is left lies in ${folder}):\n${shown.join('\n')}`,
+        `${violations.length} promises were broken in "${name}" (CHAOS_SEED=${chaosSeed}` +
+          `${isKept ? `; what is left lies in ${folder}` : ''}):\n${shown.join('\n')}`,
       );
     },
     [Symbol.asyncDispose]: async () => {

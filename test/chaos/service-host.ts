@@ -16,6 +16,7 @@ import { openSqlite } from '#store/sqlite/index';
 import { createSealane } from '../../packages/sealane/src/sealane.ts';
 import { openAuditWriter } from './audit-log.ts';
 import { createAuditedAgent } from './audited-agent.ts';
+import { withoutFence } from './unfenced-store.ts';
 
 export interface HostConfig {
   readonly store:
@@ -29,17 +30,18 @@ export interface HostConfig {
   readonly taskTimeoutMs: number;
   /** An agent `command`, beside `fail` and `retry`, which are named after their recovery. */
   readonly command?: CommandInput;
-  /** Two runs may meet in one lane: to see that the checker sees it. */
-  readonly breaksLanes?: boolean;
+  /** To see that the checker sees it: runs that meet in one lane, or a store that lets lost runs write. */
+  readonly sabotage?: 'split-lanes' | 'no-fence';
 }
 
 const config = JSON.parse(process.argv[2] ?? '') as HostConfig;
 const { store, concurrency, taskTimeoutMs } = config;
 const audit = openAuditWriter(config.auditFile);
-const connector = createAuditedAgent(audit, { breaksLanes: config.breaksLanes === true });
+const connector = createAuditedAgent(audit, { splitsLanes: config.sabotage === 'split-lanes' });
+const storage = store.kind === 'sqlite' ? await openSqlite(store) : await openPostgres(store);
 
 const sealane = await createSealane({
-  store: store.kind === 'sqlite' ? await openSqlite(store) : await openPostgres(store),
+  store: config.sabotage === 'no-fence' ? withoutFence(storage) : storage,
   agents: {
     fail: { connector, default: true, recovery: 'fail', concurrency, taskTimeoutMs },
     retry: { connector, recovery: 'retry', concurrency, taskTimeoutMs },

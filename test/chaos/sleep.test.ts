@@ -13,7 +13,7 @@ it('on SQLite a machine that sleeps longer than any lease or timeout loses nothi
   await using world = await createWorld({
     name: 'sleep on SQLite',
     store: (folder) => ({ kind: 'sqlite', file: join(folder, 'data', 'sealane.db') }),
-    config: { taskTimeoutMs: 4000 },
+    configOf: () => ({ taskTimeoutMs: 4000 }),
     mayTimeOut: true,
   });
   const service = world.start();

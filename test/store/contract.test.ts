@@ -23,5 +23,5 @@ const onPostgres: OpenContractStore = async () => {
   };
 };
 
-describeStoreContract('PostgreSQL', onPostgres, vitest);
-describeStoreModel('PostgreSQL', onPostgres, { ...vitest, fc }, { runs: 25, crowds: 15 });
+describeStoreContract('PostgreSQL', onPostgres, vitest, { isShared: true });
+describeStoreModel('PostgreSQL', onPostgres, { ...vitest, fc }, { runs: 25, crowds: 40 });

@@ -1,6 +1,6 @@
 /**
- * The tables, written once for both databases. `{key}` is a generated integer key, `{given-key}` an integer key that
- * we set ourselves, `{rowless}` stores a table inside its primary key where the database can.
+ * The tables, written once for both databases. `{key}` is a generated integer key, `{lasting-key}` one that is never
+ * given twice, `{given-key}` an integer key that we set ourselves, `{rowless}` stores a table inside its primary key where the database can.
  *
  * Names of seed documents are kept (`tasks`: id, context_id, status_state, …); integer keys inside make writes cheap.
  * A task's row holds its status as of now and its content (artifacts, history, metadata) as of event `folded`; the
@@ -10,7 +10,7 @@
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `CREATE TABLE tasks (
-      k {key},
+      k {lasting-key},
       id TEXT NOT NULL UNIQUE,
       context_id TEXT NOT NULL,
       status_state TEXT NOT NULL,
@@ -75,6 +75,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     )`,
     `CREATE INDEX idx_lanes_ready ON lanes(agent, rank) WHERE waiting > 0 AND holder IS NULL AND paused = 0`,
     `CREATE INDEX idx_lanes_rank ON lanes(owner, rank) WHERE rank > 0`,
+    `CREATE INDEX idx_lanes_held ON lanes(agent, rank) WHERE holder IS NOT NULL AND rank > 0`,
 
     // The unfinished turn of a task, if there is one. `message_seq` is the event that carries its message.
     `CREATE TABLE turns (
@@ -87,6 +88,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       call TEXT NOT NULL,
       queued_at BIGINT NOT NULL,
       started_at BIGINT,
+      held_at BIGINT,
       holder TEXT,
       attempt BIGINT NOT NULL,
       ref TEXT,

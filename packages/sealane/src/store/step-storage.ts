@@ -60,8 +60,11 @@ export const createStepStorage = (driver: Driver): Storage => {
         }),
       follow: (followUp) => driver.write('follow', followUp),
       claim: (request) => driver.write('claim', request),
-      append: async (run, events, at) =>
-        mapped(await driver.write('append', run, events, at), ({ seq }) => ({ events: committed(events, seq, at) })),
+      append: async (run, events, at) => {
+        // A long tail may be folded meanwhile: what the task looked like at its admission is no longer enough.
+        fresh.delete(run.taskId);
+        return mapped(await driver.write('append', run, events, at), ({ seq }) => ({ events: committed(events, seq, at) }));
+      },
       remember: (run, ref) => driver.write('remember', run, ref),
       finish: async (run, events, at, release) => {
         const before = fresh.get(run.taskId);

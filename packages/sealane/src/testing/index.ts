@@ -3,7 +3,7 @@
  * runner and no fast-check, they take yours. Start with `store-contract.ts` (one test per promise), then
  * `store-model.ts` (random histories against a plain model).
  */
-export type { ContractStore, OpenContractStore } from './store-contract.ts';
+export type { ContractStore, OpenContractStore, StoreContractOptions } from './store-contract.ts';
 export { describeStoreContract } from './store-contract.ts';
 export type { StoreModelOptions } from './store-model.ts';
 export { describeStoreModel } from './store-model.ts';

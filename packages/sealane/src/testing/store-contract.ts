@@ -27,7 +27,7 @@ import { describeRuns } from './store-contract/runs.ts';
 import { describeScopes } from './store-contract/scopes.ts';
 import type { Suite } from './store-contract/suite.ts';
 import { describeUpkeep } from './store-contract/upkeep.ts';
-import { describeWakes } from './store-contract/wakes.ts';
+import { describeNeighbours, describeWakes } from './store-contract/wakes.ts';
 import type { TestRunner } from './test-runner.ts';
 
 export type { ContractStore, OpenContractStore } from './store-contract/contract-corner.ts';
@@ -56,11 +56,21 @@ const SECTIONS: Readonly<Record<string, (suite: Suite) => void>> = {
   wakes: describeWakes,
 };
 
+export interface StoreContractOptions {
+  /** Several processes may have the store open; `open` then brings a neighbour. */
+  readonly isShared?: boolean;
+}
+
 /**
  * The promises of the store's ports, one test for each, in the words of the ports. All tests of a backend share one
  * open store, as callers do, and each keeps to names of its own.
  */
-export const describeStoreContract = (name: string, open: OpenContractStore, runner: TestRunner): void => {
+export const describeStoreContract = (
+  name: string,
+  open: OpenContractStore,
+  runner: TestRunner,
+  { isShared = false }: StoreContractOptions = {},
+): void => {
   runner.describe(`${name} keeps the store contract`, () => {
     let store: ContractStore | undefined;
     let tests = 0;
@@ -74,7 +84,11 @@ export const describeStoreContract = (name: string, open: OpenContractStore, run
       if (!store) throw new Error('The store did not open.');
       return createCorner(store, `${run}-${(tests += 1)}`);
     };
-    for (const [section, define] of Object.entries(SECTIONS)) {
+    runner.it(isShared ? 'is shared by processes' : 'belongs to one process', async () => {
+      runner.expect(store?.storage.tasks.exclusive).toBe(!isShared);
+    });
+    const sections = { ...SECTIONS, ...(isShared && { neighbours: describeNeighbours }) };
+    for (const [section, define] of Object.entries(sections)) {
       runner.describe(section, () => {
         define({ it: (promise, test) => runner.it(promise, () => test(corner())), expect: runner.expect });
       });

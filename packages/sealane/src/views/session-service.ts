@@ -1,7 +1,7 @@
 import { type AgentConnector, type RunIo, sessionKeyOf, type Turn, type TurnEnd } from '#agents';
 import type { Message, State } from '#domain';
 import type { Caller, ListRequest, SendRequest, StreamItem, TaskService } from '#engine';
-import type { Storage } from '#store';
+import type { Storage, StoredTask } from '#store';
 
 import { type ViewTask, viewOf } from './seed-task.ts';
 
@@ -107,9 +107,18 @@ export const createSessionService = (options: {
 }): SessionService => {
   const { tasks, caller, agent, storage } = options;
   const scope = { owner: caller.owner, tenant: caller.tenant, agent };
-  const inContext = async (contextId: string, states: readonly State[]): Promise<ViewTask[]> => {
-    const page = await storage.tasks.list(scope, { contextId, states, limit: 200, order: 'inserted', withArtifacts: true });
-    return page.tasks.map(viewOf);
+  const pageOf = (contextId: string, states: readonly State[], limit: number, after?: string) =>
+    storage.tasks.list(scope, { contextId, states, limit, order: 'inserted', withArtifacts: true, ...(after !== undefined && { after }) });
+  const waitingIn = async (contextId: string): Promise<ViewTask[]> => {
+    const waiting: StoredTask[] = [];
+    let after: string | undefined;
+    do {
+      const page = await pageOf(contextId, ['submitted'], 200, after);
+      waiting.push(...page.tasks);
+      after = page.next;
+    } while (after !== undefined);
+    // An old task whose answer waits stands where the answer does.
+    return waiting.sort((a, b) => (a.queuePosition ?? 0) - (b.queuePosition ?? 0)).map(viewOf);
   };
   const request = (message: Message): SendRequest => ({ message, agent, dialect: '1.0' });
   return {
@@ -124,8 +133,8 @@ export const createSessionService = (options: {
     },
     cancelTask: async (id) => viewOf(await tasks.cancel(caller, id)),
     subscribeToTask: (id, signal) => tasks.subscribe(caller, id, { signal }),
-    canDispatch: async (contextId) => (await inContext(contextId, ['submitted', 'working'])).length === 0,
-    getPendingTasks: (contextId) => inContext(contextId, ['submitted']),
+    canDispatch: async (contextId) => (await pageOf(contextId, ['submitted', 'working'], 1)).tasks.length === 0,
+    getPendingTasks: waitingIn,
     contextToSession: (contextId) => sessionKeyOf({ ...scope, contextId }),
     sessionToContext: (sessionKey) => decodeURIComponent(sessionKey.split('/').at(-1) ?? ''),
   };

@@ -46,8 +46,10 @@ export const createTaskShelf = ({ storage, owner, maxTasks = 10_000, now = Date.
     return next;
   };
 
+  const isOurs = async (id: string): Promise<boolean> => (await tasks.find(scope, id)) !== undefined;
+
   const save = async (task: TaskInput): Promise<void> => {
-    if (!(await tasks.find(scope, task.id))) {
+    if (!(await isOurs(task.id))) {
       const { total } = await tasks.list(scope, { limit: 1, order: 'inserted', withArtifacts: false });
       if (total >= maxTasks) throw new RangeError('Task store capacity exceeded');
     }
@@ -87,13 +89,15 @@ export const createTaskShelf = ({ storage, owner, maxTasks = 10_000, now = Date.
     },
     delete: (taskId) => inTurn(async () => (await tasks.remove(scope, taskId)).ok),
     savePushConfig: async (taskId, config) => {
-      const saved = await pushConfigs.save({ taskId, id: taskId, config: { ...config, status: config.status ?? 'active' } });
-      if (saved === 'no-task') throw new SealaneError('task-not-found', `There is no task "${taskId}".`);
+      const record = { taskId, id: taskId, config: { ...config, status: config.status ?? 'active' } };
+      if (!(await isOurs(taskId)) || (await pushConfigs.save(record)) === 'no-task') {
+        throw new SealaneError('task-not-found', `There is no task "${taskId}".`);
+      }
     },
     getPushConfig: async (taskId) => {
-      const known = (await pushConfigs.list(taskId)).find(({ id }) => id === taskId);
+      const known = (await isOurs(taskId)) && (await pushConfigs.list(taskId)).find(({ id }) => id === taskId);
       return known ? { ...(known.config as unknown as ShelfPushConfig), taskId } : null;
     },
-    deletePushConfig: (taskId) => pushConfigs.remove(taskId, taskId),
+    deletePushConfig: async (taskId) => (await isOurs(taskId)) && (await pushConfigs.remove(taskId, taskId)),
   };
 };

@@ -90,6 +90,7 @@ const migrate = (database: DatabaseSync, version: number): void => {
 
 const inSqlite = (text: string): string =>
   text
+    .replaceAll('{lasting-key}', 'INTEGER PRIMARY KEY AUTOINCREMENT')
     .replaceAll('{key}', 'INTEGER PRIMARY KEY')
     .replaceAll('{given-key}', 'INTEGER PRIMARY KEY')
     .replaceAll('{rowless}', 'WITHOUT ROWID')

@@ -1,9 +1,10 @@
-import { type Event, type JsonObject, type Message, type NewEvent, runIdOf } from '#domain';
+import { type Event, isTerminal, type JsonObject, type Message, type NewEvent, runIdOf } from '#domain';
 
 import type { Admission, Admitted, CallFacts, FollowUp, QueueLimits, Result, Slot, StoredTask } from '../task-store.ts';
 import {
   ENTER_LANE,
   INSERT_TURN,
+  IS_PAUSED,
   type LaneRow,
   LANE_BY_KEY,
   LOCK_LANE,
@@ -93,7 +94,7 @@ function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: bool
     const waiting = yield* first(OWNER_WAITING, owner, limits.ownerWaiting);
     if (waiting && waiting.n >= limits.ownerWaiting) return { ok: false, why: 'owner-full' };
   }
-  const holder = slot?.instance ?? null;
+  const holder = slot && !(yield* first(IS_PAUSED, who.agent)) ? slot.instance : null;
   const waiting = holder === null ? 1 : 0;
   const made = yield* first(MAKE_LANE, session, who.agent, owner, waiting, holder);
   const lane = made
@@ -119,7 +120,7 @@ function* insertTurn(
   const started = isStarted ? by.at : null;
   const holder = isStarted ? (by.slot?.instance ?? null) : null;
   const call = JSON.stringify(by.call);
-  yield* first(INSERT_TURN, task, lane.k, lane.places, number, messageSeq, by.owner, call, by.at, started, holder, isStarted ? 1 : 0);
+  yield* first(INSERT_TURN, task, lane.k, lane.places, number, messageSeq, by.owner, call, by.at, started, started, holder, isStarted ? 1 : 0);
 }
 
 /** A message to a task that exists: its next turn, or an answer to its live run. */
@@ -135,6 +136,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   if ((JSON.parse(task.history) as Message[]).some((known) => known.messageId === message.messageId)) {
     return { ok: true, value: { task, events: [], again: true } };
   }
+  if (isTerminal(task.state)) return { ok: false, why: 'terminal' };
   const turn = yield* first(TURN, row.k);
   const isAsking = task.state === 'input-required' || task.state === 'auth-required';
   if (turn) {

@@ -13,7 +13,7 @@ export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant
   if (!row) return { ok: false, why: 'absent' };
   const turn = yield* lockedTurn(row);
   if ((yield* first(HEAD, row.k))?.ended !== 0) return { ok: false, why: 'terminal' };
-  if (turn && turn.holder !== null) {
+  if (turn && turn.holder !== null && turn.ended === 0) {
     if (turn.cancel === 1) return { ok: true, value: { task: yield* loadTask(row), events: [], outcome: 'asked' } };
     const state = (yield* reloadTask(row.k)).state;
     const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
@@ -55,7 +55,7 @@ function* endNow(row: TaskRow, turn: TurnRow | undefined, event: NewEvent, at: I
   const { rows, committed } = numbered(row.k, head.seq, [event], at);
   yield* each(INSERT_EVENT, rows);
   const task = yield* foldIn(row.k, head, committed, at);
-  if (turn && turn.holder === null) yield* leaveLane(turn.lane, row.k);
+  if (turn && turn.holder === null) yield* leaveLane(turn);
   else if (turn) yield* first(SET_TURN_ENDED, row.k);
   yield* wake(row.id);
   return { ok: true, value: { task, events: committed } };

@@ -10,6 +10,7 @@ import {
   HELD_SINCE,
   HOLD_LANE,
   INTERVENTIONS,
+  IS_PAUSED,
   LEASE,
   LOCK_LANE,
   ORPHAN,
@@ -43,9 +44,9 @@ export function* claim(request: {
   const running = new Map<string, number>();
   if (ownerRunning > 0) for (const { owner, n } of yield* all(RUNNING_BY_OWNER)) running.set(owner, n);
   for (const [agent, free] of Object.entries(request.free)) {
-    if (free < 1) continue;
+    if (free < 1 || (yield* first(IS_PAUSED, agent))) continue;
     // With a limit per owner some of the ready lanes are passed over; look a little further.
-    const lanes = yield* all(READY_LANES, agent, at, ownerRunning > 0 ? free * 4 + 16 : free);
+    const lanes = yield* all(READY_LANES, agent, at, ownerRunning, ownerRunning, ownerRunning > 0 ? free * 4 + 16 : free);
     let taken = 0;
     for (const lane of lanes) {
       if (taken === free) break;
@@ -65,7 +66,7 @@ export function* claim(request: {
 function* startTurn(turn: TurnRow, session: string, instance: InstanceId, at: Instant): Steps<ClaimedRun> {
   const attempt = turn.attempt + 1;
   const started = { ...turn, holder: instance, attempt, started_at: turn.started_at ?? at, ref: null };
-  yield* first(START_TURN, instance, attempt, started.started_at, turn.task);
+  yield* first(START_TURN, instance, attempt, started.started_at, at, turn.task);
   const event: NewEvent = { kind: 'run-started', state: 'working', attempt };
   const head = yield* first(ADVANCE_EPOCH, 1, turn.task);
   if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
@@ -155,7 +156,7 @@ export function* reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Steps<
 function* takeOver(turn: TurnRow, instance: InstanceId, at: Instant): Steps<ClaimedRun> {
   const head = yield* first(ADVANCE_EPOCH, 0, turn.task);
   if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
-  yield* first(REHOLD_TURN, instance, turn.task);
+  yield* first(REHOLD_TURN, instance, at, turn.task);
   yield* first(REHOLD_LANE, instance, turn.lane);
   const row = yield* taskOf(turn);
   const held = { ...turn, holder: instance, started_at: turn.started_at ?? at };

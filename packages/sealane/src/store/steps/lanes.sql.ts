@@ -22,7 +22,9 @@ export interface TurnRow {
   readonly owner: string;
   readonly call: string;
   readonly queued_at: number;
+  /** When its first attempt started, and since when its present holder has it. */
   readonly started_at: number | null;
+  readonly held_at: number | null;
   readonly holder: string | null;
   readonly attempt: number;
   readonly ref: string | null;
@@ -57,12 +59,15 @@ export const LANE_BY_KEY = sql<LaneRow>(`SELECT * FROM lanes WHERE key = ?`);
 export const LANE = sql<LaneRow>(`SELECT * FROM lanes WHERE k = ?`);
 
 /**
- * Fairness between owners: a lane that becomes ready queues behind the lowest rank that is ready and behind the other
- * lanes of its owner, so an owner with a thousand lanes and one with a single lane take turns.
+ * Fairness between owners: a lane that becomes ready queues behind where the claims have got to (the highest rank that
+ * runs, or the lowest that is ready) and behind the other lanes of its owner, so an owner with a thousand lanes and one
+ * with a single lane take turns.
  */
 export const NEXT_RANK = sql<{ lowest: number | null; own: number | null }>(`
   SELECT
-    (SELECT min(rank) FROM lanes WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0) AS lowest,
+    COALESCE(
+      (SELECT max(rank) FROM lanes WHERE agent = ? AND holder IS NOT NULL AND rank > 0),
+      (SELECT min(rank) FROM lanes WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0)) AS lowest,
     (SELECT max(rank) FROM lanes WHERE owner = ? AND rank > 0) AS own`);
 export const SET_RANK = sql(`UPDATE lanes SET rank = ? WHERE k = ?`);
 
@@ -70,7 +75,10 @@ export const SET_RANK = sql(`UPDATE lanes SET rank = ? WHERE k = ?`);
 export const READY_LANES = sql<LaneRow>(`
   SELECT * FROM lanes
   WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0 AND ready_at <= ?
+    AND (CAST(? AS BIGINT) = 0
+      OR (SELECT count(*) FROM turns WHERE turns.owner = lanes.owner AND turns.holder IS NOT NULL) < ?)
   ORDER BY rank LIMIT ? {lock-free}`);
+export const IS_PAUSED = sql<{ agent: string }>(`SELECT agent FROM paused_agents WHERE agent = ?`);
 export const RUNNING_BY_OWNER = sql<{ owner: string; n: number }>(`
   SELECT owner, count(*) AS n FROM turns WHERE holder IS NOT NULL GROUP BY owner`);
 export const HOLD_LANE = sql(`UPDATE lanes SET holder = ?, waiting = waiting - 1 WHERE k = ?`);
@@ -80,20 +88,21 @@ export const DROP_IDLE_LANE = sql<{ k: number }>(`
 export const FREE_LANE = sql<LaneRow>(`UPDATE lanes SET holder = NULL, ready_at = 0 WHERE k = ? RETURNING *`);
 export const RETRY_LANE = sql<LaneRow>(`
   UPDATE lanes SET holder = NULL, waiting = waiting + 1, ready_at = ? WHERE k = ? RETURNING *`);
-export const LEAVE_LANE = sql<LaneRow>(`UPDATE lanes SET waiting = waiting - 1 WHERE k = ? RETURNING *`);
+export const LEAVE_LANE = sql<LaneRow>(`
+  UPDATE lanes SET waiting = waiting - 1, ready_at = ready_at * CAST(? AS BIGINT) WHERE k = ? RETURNING *`);
 export const DROP_EMPTY_LANE = sql(`DELETE FROM lanes WHERE k = ? AND waiting = 0 AND holder IS NULL AND paused = 0`);
 
 export const INSERT_TURN = sql(`
-  INSERT INTO turns (task, lane, place, number, message_seq, owner, call, queued_at, started_at, holder, attempt, ref, cancel, ended)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)`);
+  INSERT INTO turns (task, lane, place, number, message_seq, owner, call, queued_at, started_at, held_at, holder, attempt, ref, cancel, ended)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)`);
 export const TURN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ?`);
 export const HEAD_TURN = sql<TurnRow>(`SELECT * FROM turns WHERE lane = ? AND holder IS NULL ORDER BY place LIMIT 1`);
 /** Those who wait before this place; the one that runs is counted by the lane's holder. */
 export const TURNS_AHEAD = sql<{ n: number }>(`
   SELECT count(*) + (SELECT CASE WHEN holder IS NULL THEN 0 ELSE 1 END FROM lanes WHERE k = ?) AS n
   FROM turns WHERE lane = ? AND place < ? AND holder IS NULL`);
-export const START_TURN = sql(`UPDATE turns SET holder = ?, attempt = ?, started_at = ?, ref = NULL WHERE task = ?`);
-export const REHOLD_TURN = sql(`UPDATE turns SET holder = ? WHERE task = ?`);
+export const START_TURN = sql(`UPDATE turns SET holder = ?, attempt = ?, started_at = ?, held_at = ?, ref = NULL WHERE task = ?`);
+export const REHOLD_TURN = sql(`UPDATE turns SET holder = ?, held_at = ? WHERE task = ?`);
 export const RETRY_TURN = sql(`UPDATE turns SET holder = NULL, ref = NULL WHERE task = ?`);
 export const SET_TURN_REF = sql(`UPDATE turns SET ref = ? WHERE task = ?`);
 export const SET_TURN_CANCEL = sql(`UPDATE turns SET cancel = 1 WHERE task = ?`);
@@ -129,7 +138,7 @@ export const ORPHAN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ? AND ${NO_
 /** Runs that an instance holds since a while, to find those it does not know of. */
 export const HELD_SINCE = sql<{ task: number; lane: number; id: string }>(`
   SELECT turns.task AS task, turns.lane AS lane, tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
-  WHERE turns.holder = ? AND turns.started_at < ?`);
+  WHERE turns.holder = ? AND turns.held_at < ?`);
 export const HELD_BY = sql<TurnRow>(`SELECT * FROM turns WHERE task = ? AND holder = ?`);
 export const INTERVENTIONS = sql<{ id: string }>(`
   SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task

@@ -7,12 +7,13 @@ import {
   LEAVE_LANE,
   NEXT_RANK,
   SET_RANK,
+  type TurnRow,
 } from './lanes.sql.ts';
 import { first, type Steps, wake } from './step.ts';
 
 /** Gives a lane that has just become ready its fair place among the ready ones, and tells the dispatchers. */
 export function* makeReady(lane: LaneRow): Steps<void> {
-  const rank = yield* first(NEXT_RANK, lane.agent, lane.owner);
+  const rank = yield* first(NEXT_RANK, lane.agent, lane.agent, lane.owner);
   yield* first(SET_RANK, 1 + Math.max(rank?.lowest ?? 0, rank?.own ?? 0), lane.k);
   yield* wake();
 }
@@ -26,8 +27,11 @@ export function* releaseLane(lane: number, task: number): Steps<void> {
 }
 
 /** A turn that nobody holds leaves its lane. The lane must be locked. */
-export function* leaveLane(lane: number, task: number): Steps<void> {
+export function* leaveLane({ lane, task, attempt }: TurnRow): Steps<void> {
   yield* first(DELETE_TURN, task);
-  const left = yield* first(LEAVE_LANE, lane);
+  // Only the head has been tried before; the time of its retry leaves the lane with it.
+  const wasRetry = attempt > 0;
+  const left = yield* first(LEAVE_LANE, wasRetry ? 0 : 1, lane);
   if (left && left.waiting === 0) yield* first(DROP_EMPTY_LANE, lane);
+  else if (left && wasRetry && left.paused === 0) yield* makeReady(left);
 }

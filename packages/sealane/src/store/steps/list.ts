@@ -11,13 +11,16 @@ import { TASK_BY_KEY } from './tasks.sql.ts';
  */
 export function* list(scope: Scope, query: ListQuery): Steps<Page> {
   const filter = filterOf(scope, query);
+  if (filter.states.length === 0) return { tasks: [], total: 0 };
   const keys = yield* query.order === 'inserted' ? insertedPage(filter, query) : updatedPage(filter, query);
   const total = yield* count(filter);
   const page = keys.slice(0, query.limit);
   const tasks: StoredTask[] = [];
   for (const { k } of page) {
     const row = yield* first(TASK_BY_KEY, k);
-    if (row) tasks.push(yield* loadTask(row));
+    if (!row) continue;
+    const task = yield* loadTask(row);
+    tasks.push(query.withArtifacts ? task : { ...task, artifacts: '[]' });
   }
   const last = page.at(-1);
   const hasMore = keys.length > query.limit && last !== undefined;
@@ -43,10 +46,14 @@ const filterOf = (scope: Scope, query: ListQuery): Filter => {
     where.push(condition);
     params.push(param);
   };
-  must('owner = ?', scope === 'all' ? query.owner : scope.owner);
-  must('tenant = ?', scope === 'all' ? undefined : scope.tenant);
+  if (scope !== 'all') {
+    must('owner = ?', scope.owner);
+    must('tenant = ?', scope.tenant);
+    must('agent = ?', scope.agent);
+  }
+  must('owner = ?', query.owner);
   must('context_id = ?', query.contextId);
-  must('agent = ?', scope === 'all' ? query.agent : (scope.agent ?? query.agent));
+  must('agent = ?', query.agent);
   must('status_timestamp >= ?', query.since);
   where.push('direct = 0');
   return { where, params, states: query.states ?? STATES };

@@ -85,7 +85,7 @@ export function* remove(scope: Scope, id: TaskId): Steps<Result<null>> {
   yield* first(LOCK_HEAD, row.k);
   const turn = yield* first(TURN, row.k);
   if (turn && turn.holder !== null) return { ok: false, why: 'busy' };
-  if (turn) yield* leaveLane(turn.lane, row.k);
+  if (turn) yield* leaveLane(turn);
   yield* deleteTask(row.k, row.id);
   yield* wake(row.id);
   return { ok: true, value: null };

@@ -55,16 +55,13 @@ export function* finish(
   isKnown = false,
 ): Steps<Result<{ readonly seq: Seq; readonly task?: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
-  const head = yield* first(END_RUN, events.length, endsTask(events) ? 1 : 0, run.task, run.epoch, answersCancel(events) ? 1 : 0);
+  const head = yield* first(END_RUN, events.length, endsTask(events) ? 1 : 0, release ? 1 : 0, run.task, run.epoch, answersCancel(events) ? 1 : 0);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
   yield* insertEvents(rows);
   const task = yield* snapshotIn(run.task, head, committed, at, isKnown);
-  if (release) {
-    // The task goes on without this run: what the run might still send must miss.
-    if (head.ended === 0) yield* first(ADVANCE_EPOCH, 0, run.task);
-    yield* releaseLane(run.lane, run.task);
-  } else yield* first(SET_TURN_ENDED, run.task);
+  if (release) yield* releaseLane(run.lane, run.task);
+  else yield* first(SET_TURN_ENDED, run.task);
   yield* wake(run.taskId);
   return { ok: true, value: { seq: head.seq, ...(task && { task }) } };
 }
@@ -77,6 +74,7 @@ export function* release(run: RunToken, at: Instant, retryAt?: Instant | null): 
   if (!(yield* first(TURN, run.task))) return { ok: true, value: null };
   // Null is what becomes of an absent argument on its way to another thread, as JSON.
   if (retryAt === undefined || retryAt === null) {
+    yield* first(ADVANCE_EPOCH, 0, run.task);
     yield* releaseLane(run.lane, run.task);
     return { ok: true, value: null };
   }

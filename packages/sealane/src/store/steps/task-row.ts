@@ -1,4 +1,4 @@
-import { canMove, type Event, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
+import { canMove, type Event, type EventKind, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
 import { LANE, TURN, TURNS_AHEAD } from './lanes.sql.ts';
@@ -13,6 +13,7 @@ import {
   SET_CONTENT,
   SET_HEAD_FOLDED,
   SET_SNAPSHOT,
+  SET_STATE,
   SET_STATUS,
   SPLICE_SNAPSHOT,
   STATE_OF,
@@ -233,12 +234,21 @@ const checkMoves = (from: State, events: readonly Event[]): void => {
   }
 };
 
+/** The events that say, or end, what the status says; a cancel's intent or a lost run leaves it standing. */
+const SPEAKS: ReadonlySet<EventKind> = new Set(['task-admitted', 'message-received', 'run-started', 'status-reported', 'turn-ended']);
+
 /** Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be. */
 export function* setStatus(task: number, news: readonly Event[]): Steps<void> {
   const last = news.findLast(({ event }) => event.kind !== 'artifact-added');
   if (!last || last.event.kind === 'artifact-added') return;
   checkMoves(((yield* first(STATE_OF, task))?.status_state ?? 'submitted') as State, news);
-  const message = 'message' in last.event && last.event.message && last.event.message.role === 'ROLE_AGENT' ? last.event.message : undefined;
+  const spoken = news.findLast(({ event }) => SPEAKS.has(event.kind));
+  if (!spoken) {
+    yield* first(SET_STATE, last.event.state, openFlag(last.event.state), last.at, last.at, task);
+    return;
+  }
+  const { event } = spoken;
+  const message = event.kind === 'status-reported' || event.kind === 'turn-ended' ? event.message : undefined;
   yield* first(SET_STATUS, last.event.state, openFlag(last.event.state), message ? JSON.stringify(message) : null, last.at, last.at, task);
 }
 

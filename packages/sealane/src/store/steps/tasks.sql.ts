@@ -49,6 +49,7 @@ export const TASK_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k = ?`);
 export const STATE_OF = sql<{ status_state: string }>(`SELECT status_state FROM tasks WHERE k = ?`);
 export const SET_STATUS = sql(`
   UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
+export const SET_STATE = sql(`UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
 export const SET_SNAPSHOT = sql(`
   UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
     artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
@@ -76,7 +77,7 @@ export const ADVANCE_RUN = sql<HeadRow>(`
   WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content`);
 /** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
 export const END_RUN = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + ?, ended = ?, tail = 0
+  UPDATE heads SET seq = seq + ?, ended = ?, epoch = epoch + CAST(? AS BIGINT), tail = 0
   WHERE task = ? AND epoch = ? AND ended = 0 AND (cancel = 0 OR CAST(? AS BIGINT) = 1)
   RETURNING seq, epoch, ended, cancel, tail, content`);
 export const SET_HEAD_CANCEL = sql(`UPDATE heads SET cancel = 1 WHERE task = ?`);

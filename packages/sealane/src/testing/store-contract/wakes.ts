@@ -1,4 +1,4 @@
-import type { TaskId, TaskStore } from '#store';
+import type { Storage, TaskId, TaskStore } from '#store';
 
 import type { Corner } from './contract-corner.ts';
 import { accepted, chunk, refusal, turnEnded } from './contract-events.ts';
@@ -55,13 +55,23 @@ export const describeWakes = ({ it, expect }: Suite): void => {
     await readyLanes(c, (act) => wakeAfter(c.tasks, noIds, act));
   });
 
-  it('a store that several processes share brings a neighbour to be tested with; one that is exclusive has none', async (c) => {
-    expect(c.neighbour === undefined).toBe(c.tasks.exclusive);
+  it('nobody is told after the end of listening', async (c) => {
+    const heard: unknown[] = [];
+    c.tasks.onWake((ids) => heard.push(ids))[Symbol.dispose]();
+    await wakeAfter(c.tasks, noIds, () => c.admit());
+    expect(heard).toEqual([]);
   });
+};
 
+const neighbourOf = ({ neighbour }: Corner): Storage => {
+  if (!neighbour) throw new Error('A store that several processes share must be tested with a neighbour.');
+  return neighbour;
+};
+
+/** What one instance of a shared store learns of another. */
+export const describeNeighbours = ({ it, expect }: Suite): void => {
   it('without ids: the neighbour is told as well', async (c) => {
-    const { neighbour } = c;
-    if (!neighbour) return;
+    const neighbour = neighbourOf(c);
     const marker = await c.start(await c.instance());
     await readyLanes(c, async (act) => {
       // Wakes come in order: once this one is heard, none of an earlier step is still on its way.
@@ -72,8 +82,7 @@ export const describeWakes = ({ it, expect }: Suite): void => {
   });
 
   it('with ids: another instance has written events of these tasks, whatever the step', async (c) => {
-    const { neighbour } = c;
-    if (!neighbour) return;
+    const neighbour = neighbourOf(c);
     const me = await c.instance();
     const tells = (id: TaskId, act: () => Promise<unknown>) =>
       wakeAfter(neighbour.tasks, (ids) => ids.includes(id), act);
@@ -100,8 +109,7 @@ export const describeWakes = ({ it, expect }: Suite): void => {
   });
 
   it('who is told finds the events already committed', async (c) => {
-    const { neighbour } = c;
-    if (!neighbour) return;
+    const neighbour = neighbourOf(c);
     const run = await c.start(await c.instance());
     const { taskId } = run.token;
     const seen = Promise.withResolvers<number | undefined>();
@@ -114,8 +122,7 @@ export const describeWakes = ({ it, expect }: Suite): void => {
   });
 
   it('instances share everything: what one commits the other sees, and a run belongs to one of them', async (c) => {
-    const { neighbour } = c;
-    if (!neighbour) return;
+    const neighbour = neighbourOf(c);
     const [mine, theirs] = [await c.instance(), await c.instance()];
     for (let n = 0; n < 12; n += 1) await c.admit({ session: c.name(`lane-${n}`) });
     const request = { free: { [c.agent]: 12 }, at: c.later(), ownerRunning: 0 };
@@ -130,12 +137,5 @@ export const describeWakes = ({ it, expect }: Suite): void => {
       expect(await neighbour.tasks.find(c.scope, taskId)).toEqual(await c.task(taskId));
       expect(refusal(await neighbour.tasks.append(run.token, [chunk('x')], c.later()))).toBe('accepted');
     }
-  });
-
-  it('nobody is told after the end of listening', async (c) => {
-    const heard: unknown[] = [];
-    c.tasks.onWake((ids) => heard.push(ids))[Symbol.dispose]();
-    await wakeAfter(c.tasks, noIds, () => c.admit());
-    expect(heard).toEqual([]);
   });
 };

@@ -113,7 +113,9 @@ const CALLS = {
     const dead = some(instances, a) ?? '';
     await corner.expire(dead);
     const heir = await corner.instance();
-    instances[instances.indexOf(dead)] = heir;
+    // Somebody else may have put another in its place meanwhile; then there is one more.
+    const place = instances.indexOf(dead);
+    instances.splice(place < 0 ? instances.length : place, 1, heir);
     runs.push(...(await corner.reap(heir)).map(({ run }) => run));
   },
   look: async ({ corner, tasks, expect }: Crowd, a: number) => {
