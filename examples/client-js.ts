@@ -7,17 +7,38 @@
  */
 import { randomUUID } from 'node:crypto';
 
-import { CancelTaskRequest, GetTaskRequest, ListTasksRequest, type Part, SendMessageRequest, type StreamResponse, SubscribeToTaskRequest, TaskState } from '@a2a-js/sdk';
-import { ClientFactory, ClientFactoryOptions, createAuthenticatingFetchWithRetry, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
+import {
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  type Part,
+  SendMessageRequest,
+  type StreamResponse,
+  SubscribeToTaskRequest,
+  TaskState,
+} from '@a2a-js/sdk';
+import {
+  ClientFactory,
+  ClientFactoryOptions,
+  createAuthenticatingFetchWithRetry,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+} from '@a2a-js/sdk/client';
 import { createEchoAgent, createSealane } from 'sealane';
 
 const startOwn = async () => {
-  const sealane = await createSealane({ store: 'memory', agents: { echo: { connector: createEchoAgent(), public: true } }, adminKey: 'demo-key', settings: { drainMs: 0 } });
+  const sealane = await createSealane({
+    store: 'memory',
+    agents: { echo: { connector: createEchoAgent(), public: true } },
+    adminKey: 'demo-key',
+    settings: { drainMs: 0 },
+  });
   const url = await sealane.app.listen({ host: '127.0.0.1', port: 0 });
   return { url, key: 'demo-key', close: () => sealane.close() };
 };
 const [givenUrl, givenKey = ''] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const service = givenUrl === undefined ? await startOwn() : { url: givenUrl, key: givenKey, close: async () => undefined };
+const service =
+  givenUrl === undefined ? await startOwn() : { url: givenUrl, key: givenKey, close: async () => undefined };
 
 const fetchImpl = createAuthenticatingFetchWithRetry(fetch, {
   headers: async () => ({ Authorization: `Bearer ${service.key}` }),
@@ -31,8 +52,12 @@ const client = await new ClientFactory(
 ).createFromUrl(service.url);
 
 const message = (text: string, configuration?: object): SendMessageRequest =>
-  SendMessageRequest.fromJSON({ message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }, configuration });
-const text = (parts: readonly Part[]): string => parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('');
+  SendMessageRequest.fromJSON({
+    message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] },
+    configuration,
+  });
+const text = (parts: readonly Part[]): string =>
+  parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('');
 const stateOf = (state: TaskState | undefined): string => TaskState[state ?? 0] ?? '';
 
 const answer = await client.sendMessage(message('hello'));
@@ -45,7 +70,9 @@ for await (const event of client.sendMessageStream(message('@stream 20 2'))) {
   if (event.payload?.$case === 'artifactUpdate') chunks += 1;
   last = event;
 }
-console.log(`streamed: ${chunks} chunks, then ${last?.payload?.$case === 'statusUpdate' ? stateOf(last.payload.value.status?.state) : '?'}`);
+console.log(
+  `streamed: ${chunks} chunks, then ${last?.payload?.$case === 'statusUpdate' ? stateOf(last.payload.value.status?.state) : '?'}`,
+);
 
 const found = await client.getTask(GetTaskRequest.fromJSON({ id: answer.id }));
 console.log(`found: ${stateOf(found.status?.state)}`);

@@ -18,7 +18,11 @@ const countdown: AgentConnector = {
     try {
       for (let left = from; left > 0; left -= 1) {
         // Resolves when there is room for more, so a slow disk slows the agent and not the memory.
-        await io.emit({ kind: 'artifact', artifact: { artifactId: 'count', parts: [{ text: `${left} ` }] }, append: left < from });
+        await io.emit({
+          kind: 'artifact',
+          artifact: { artifactId: 'count', parts: [{ text: `${left} ` }] },
+          append: left < from,
+        });
         await delay(20, undefined, { signal: io.signal });
       }
     } catch (error) {
@@ -36,7 +40,8 @@ const countdown: AgentConnector = {
 await using sealane = await createSealane({ store: 'memory', agents: { countdown } });
 const me: Caller = { owner: 'me', keyId: 'local', admin: false, agents: null, permission: 'guarded', tenant: '' };
 const signal = new AbortController().signal;
-const send = (text: string) => ({ message: { messageId: text, role: 'ROLE_USER', parts: [{ text }] }, dialect: '1.0' }) as const;
+const send = (text: string) =>
+  ({ message: { messageId: text, role: 'ROLE_USER', parts: [{ text }] }, dialect: '1.0' }) as const;
 
 for await (const item of await sealane.tasks.stream(me, send('5'), { signal })) {
   if (item.kind !== 'event') continue;

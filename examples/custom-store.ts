@@ -28,9 +28,20 @@ if (import.meta.main) {
   await using storage = await openStore('memory');
   const store = watched(storage, (name) => calls.set(name, (calls.get(name) ?? 0) + 1));
   await using sealane = await createSealane({ store, agents: { echo: createEchoAgent() } });
-  const caller = { owner: 'me', keyId: 'local', admin: false, agents: null, permission: 'guarded', tenant: '' } as const;
+  const caller = {
+    owner: 'me',
+    keyId: 'local',
+    admin: false,
+    agents: null,
+    permission: 'guarded',
+    tenant: '',
+  } as const;
   const message = { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } as const;
-  const outcome = await sealane.tasks.send(caller, { message, dialect: '1.0' }, { wait: true, signal: new AbortController().signal });
+  const outcome = await sealane.tasks.send(
+    caller,
+    { message, dialect: '1.0' },
+    { wait: true, signal: new AbortController().signal },
+  );
   if (outcome.kind === 'task') console.log(`the task is ${outcome.task.state}`);
   console.log([...calls].map(([name, count]) => `${name} ${count}`).join(', '));
 }

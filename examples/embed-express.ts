@@ -31,7 +31,9 @@ console.log(`listening on ${url}/tasks`);
 
 if (process.argv.includes('--once')) {
   console.log(await (await fetch(`${url}/hello`)).text());
-  const card = (await (await fetch(`${url}/tasks/.well-known/agent-card.json`)).json()) as { supportedInterfaces: { url: string }[] };
+  const card = (await (await fetch(`${url}/tasks/.well-known/agent-card.json`)).json()) as {
+    supportedInterfaces: { url: string }[];
+  };
   const endpoint = card.supportedInterfaces[0]?.url ?? '';
   console.log(`the card says ${endpoint.replace(url, '')}`);
   const response = await fetch(endpoint, {

@@ -17,9 +17,12 @@ class Shouter implements AgentExecutor {
   async execute({ taskId, contextId, userMessage, task }: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const report = (state: string, text?: string): void => {
       const message = text !== undefined && { message: { messageId: taskId, role: 'ROLE_AGENT', parts: [{ text }] } };
-      bus.publish(AgentEvent.statusUpdate(TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status: { state, ...message } })));
+      bus.publish(
+        AgentEvent.statusUpdate(TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status: { state, ...message } })),
+      );
     };
-    if (!task) bus.publish(AgentEvent.task(Task.fromJSON({ id: taskId, contextId, status: { state: 'TASK_STATE_WORKING' } })));
+    if (!task)
+      bus.publish(AgentEvent.task(Task.fromJSON({ id: taskId, contextId, status: { state: 'TASK_STATE_WORKING' } })));
     const words = userMessage.parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join(' ');
     if (words === 'listen') report('TASK_STATE_INPUT_REQUIRED', 'To what?');
     else if (words === 'wait') {
@@ -28,7 +31,11 @@ class Shouter implements AgentExecutor {
     } else {
       for (const [index, word] of words.split(' ').entries()) {
         const artifact = { artifactId: 'shout', parts: [{ text: `${word.toUpperCase()}! ` }] };
-        bus.publish(AgentEvent.artifactUpdate(TaskArtifactUpdateEvent.fromJSON({ taskId, contextId, artifact, append: index > 0 })));
+        bus.publish(
+          AgentEvent.artifactUpdate(
+            TaskArtifactUpdateEvent.fromJSON({ taskId, contextId, artifact, append: index > 0 }),
+          ),
+        );
       }
       report('TASK_STATE_COMPLETED');
     }
@@ -44,7 +51,12 @@ await using sealane = await createSealane({ store: 'memory', agents: { shouter: 
 const me: Caller = { owner: 'me', keyId: 'local', admin: false, agents: null, permission: 'guarded', tenant: '' };
 const signal = new AbortController().signal;
 const send = async (text: string, { wait, taskId }: { readonly wait: boolean; readonly taskId?: string }) => {
-  const message = { messageId: text, role: 'ROLE_USER', parts: [{ text }], ...(taskId !== undefined && { taskId }) } as const;
+  const message = {
+    messageId: text,
+    role: 'ROLE_USER',
+    parts: [{ text }],
+    ...(taskId !== undefined && { taskId }),
+  } as const;
   const outcome = await sealane.tasks.send(me, { message, dialect: '1.0' }, { wait, signal });
   if (outcome.kind !== 'task') throw new Error('A task was expected.');
   return outcome.task;

@@ -16,7 +16,12 @@ afterEach(async () => {
 const BODY = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} });
 const request = (headers: readonly string[], { line = 'POST /a2a HTTP/1.1', body = BODY } = {}): string => {
   const { host } = new URL(service.url);
-  const all = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, 'Authorization: Bearer the-admin-key', ...headers];
+  const all = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Authorization: Bearer the-admin-key',
+    ...headers,
+  ];
   const named = all.some((header) => /^host:/i.test(header)) ? all : [`Host: ${host}`, ...all];
   return `${line}\r\n${named.join('\r\n')}\r\n\r\n${body}`;
 };
@@ -28,24 +33,35 @@ const expectJsonError = ({ status, body }: RawAnswer, expected: number): void =>
 };
 
 describe('a caller from elsewhere is refused', () => {
-  it.each(['evil.example', 'evil.example:7420', 'localhost.evil.example', '127.0.0.1.nip.io', '10.0.0.1', '[::2]', 'a'.repeat(500)])(
-    'by a Host header of "%s"',
-    async (host) => {
-      const answer = await talkRaw(service.url, request([`Host: ${host}`]));
+  it.each([
+    'evil.example',
+    'evil.example:7420',
+    'localhost.evil.example',
+    '127.0.0.1.nip.io',
+    '10.0.0.1',
+    '[::2]',
+    'a'.repeat(500),
+  ])('by a Host header of "%s"', async (host) => {
+    const answer = await talkRaw(service.url, request([`Host: ${host}`]));
+    expectJsonError(answer, 403);
+  });
+
+  it.each(['https://evil.example', 'http://127.0.0.1:1', 'null', 'file://', 'nonsense', 'https://127.0.0.1'])(
+    'by an Origin header of "%s"',
+    async (origin) => {
+      const answer = await talkRaw(service.url, request([`Origin: ${origin}`]));
       expectJsonError(answer, 403);
+      expect(answer.text).not.toMatch(/access-control-allow/i);
     },
   );
-
-  it.each(['https://evil.example', 'http://127.0.0.1:1', 'null', 'file://', 'nonsense', 'https://127.0.0.1'])('by an Origin header of "%s"', async (origin) => {
-    const answer = await talkRaw(service.url, request([`Origin: ${origin}`]));
-    expectJsonError(answer, 403);
-    expect(answer.text).not.toMatch(/access-control-allow/i);
-  });
 
   it('also when it only asks whether it might call', async () => {
     const answer = await talkRaw(
       service.url,
-      request(['Origin: https://evil.example', 'Access-Control-Request-Method: POST'], { line: 'OPTIONS /a2a HTTP/1.1', body: '' }),
+      request(['Origin: https://evil.example', 'Access-Control-Request-Method: POST'], {
+        line: 'OPTIONS /a2a HTTP/1.1',
+        body: '',
+      }),
     );
     expectJsonError(answer, 403);
   });
@@ -65,14 +81,21 @@ describe('an address or a method that is not there is answered in JSON', () => {
     expect(await response.json()).toMatchObject({ error: { code: -32600 } });
   });
 
-  it.each(['/nothing', '/a2a/v1', '/agents', '/agents/echo/extra', '/admin/nothing', '/%00', '/..%2f..%2fetc/passwd', '/admin/tasks/%ff', `/${'x'.repeat(2000)}`])(
-    '%s',
-    async (path) => {
-      const answer = await talkRaw(service.url, request([], { line: `GET ${path} HTTP/1.1`, body: '' }));
-      expect([400, 404]).toContain(answer.status);
-      expectJsonError(answer, answer.status!);
-    },
-  );
+  it.each([
+    '/nothing',
+    '/a2a/v1',
+    '/agents',
+    '/agents/echo/extra',
+    '/admin/nothing',
+    '/%00',
+    '/..%2f..%2fetc/passwd',
+    '/admin/tasks/%ff',
+    `/${'x'.repeat(2000)}`,
+  ])('%s', async (path) => {
+    const answer = await talkRaw(service.url, request([], { line: `GET ${path} HTTP/1.1`, body: '' }));
+    expect([400, 404]).toContain(answer.status);
+    expectJsonError(answer, answer.status!);
+  });
 
   it.each(['PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND'])('%s on the endpoint', async (method) => {
     const answer = await talkRaw(service.url, request([], { line: `${method} /a2a HTTP/1.1`, body: '' }));
@@ -88,7 +111,10 @@ describe('bytes that are no HTTP are answered and cut off', () => {
     ['noise', Buffer.from(Array.from({ length: 500 }, (_, index) => (index * 7919) % 256))],
     ['a length that is none', 'POST /a2a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: many\r\n\r\n'],
     ['two lengths', 'POST /a2a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n12'],
-    ['a length and chunks', 'POST /a2a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    [
+      'a length and chunks',
+      'POST /a2a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
     ['a chunk that is none', 'POST /a2a HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
     ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n'],
     ['a version from nowhere', 'GET / HTTP/9.9\r\n\r\n'],

@@ -17,8 +17,10 @@ afterEach(async () => {
 });
 
 const MESSAGE = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] };
-const rpc = (method: unknown, params: unknown, extra: object = {}): string => JSON.stringify({ jsonrpc: '2.0', id: 7, method, params, ...extra });
-const send = (message: object, extra: object = {}): string => rpc('SendMessage', { message: { ...MESSAGE, ...message }, ...extra });
+const rpc = (method: unknown, params: unknown, extra: object = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 7, method, params, ...extra });
+const send = (message: object, extra: object = {}): string =>
+  rpc('SendMessage', { message: { ...MESSAGE, ...message }, ...extra });
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
 /** What every refusal looks like, whoever words it. */
@@ -27,12 +29,19 @@ const expectRefusal = async (response: Response, code: number): Promise<{ messag
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(response.status).toBeLessThan(500);
   expect(text).not.toMatch(/<html|\bat .*\.(ts|js):\d+|node_modules/i);
-  const { jsonrpc, error, result } = JSON.parse(text) as { jsonrpc: string; result?: unknown; error: { code: number; message: string; data: { reason: string; metadata: { field?: string } }[] } };
+  const { jsonrpc, error, result } = JSON.parse(text) as {
+    jsonrpc: string;
+    result?: unknown;
+    error: { code: number; message: string; data: { reason: string; metadata: { field?: string } }[] };
+  };
   expect(jsonrpc).toBe('2.0');
   expect(result).toBeUndefined();
   expect(error.code).toBe(code);
   expect(error.message.length).toBeGreaterThan(10);
-  expect(error.data[0]).toMatchObject({ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: expect.stringMatching(/^[A-Z_]+$/) });
+  expect(error.data[0]).toMatchObject({
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason: expect.stringMatching(/^[A-Z_]+$/),
+  });
   const { field } = error.data[0]!.metadata;
   return { message: error.message, ...(field !== undefined && { field }) };
 };
@@ -82,23 +91,31 @@ describe('a body that is no request is refused', () => {
       headers: { authorization: 'Bearer the-admin-key', 'content-type': 'application/json' },
       body: new Blob([huge]).stream(),
       duplex: 'half',
-    } as RequestInit);
+    });
     expect(chunked.status).toBe(413);
     await expectRefusal(chunked, -32013);
   });
 
-  it.each(['text/plain', 'application/xml', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', 'application/json; charset=utf-16', 'nonsense', ''])(
-    'the content type "%s"',
-    async (type) => {
-      const response = await service.client.post(send({}), { 'content-type': type });
-      expect(response.status).toBe(415);
-      await expectRefusal(response, -32005);
+  it.each([
+    'text/plain',
+    'application/xml',
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=utf-16',
+    'nonsense',
+    '',
+  ])('the content type "%s"', async (type) => {
+    const response = await service.client.post(send({}), { 'content-type': type });
+    expect(response.status).toBe(415);
+    await expectRefusal(response, -32005);
+  });
+
+  it.each(['0.0', '0.4', '1.1', '2.0', 'one', '1.0; DROP TABLE tasks', '-1.0', '99999999.0'])(
+    'version %s',
+    async (version) => {
+      await expectRefusal(await service.client.post(send({}), { 'a2a-version': version }), -32009);
     },
   );
-
-  it.each(['0.0', '0.4', '1.1', '2.0', 'one', '1.0; DROP TABLE tasks', '-1.0', '99999999.0'])('version %s', async (version) => {
-    await expectRefusal(await service.client.post(send({}), { 'a2a-version': version }), -32009);
-  });
 });
 
 describe('parameters that are wrong are refused, and the field is named', () => {
@@ -118,7 +135,7 @@ describe('parameters that are wrong are refused, and the field is named', () => 
     ['no parts', send({ parts: undefined }), 'message.parts'],
     ['empty parts', send({ parts: [] }), 'message.parts'],
     ['parts that are a text', send({ parts: 'hello' }), 'message.parts'],
-    ['too many parts', send({ parts: Array(101).fill({ text: 'x' }) }), 'message.parts'],
+    ['too many parts', send({ parts: Array.from({ length: 101 }, () => ({ text: 'x' })) }), 'message.parts'],
     ['a part that is null', send({ parts: [null] }), 'message.parts[0]'],
     ['a part with nothing in it', send({ parts: [{ text: 'a' }, {}] }), 'message.parts[1]'],
     ['a part that is two things', send({ parts: [{ text: 'a', url: 'https://example.com' }] }), 'message.parts[0]'],
@@ -133,8 +150,16 @@ describe('parameters that are wrong are refused, and the field is named', () => 
     ['a contextId that is too long', send({ contextId: 'x'.repeat(129) }), 'message.contextId'],
     ['a contextId that is an object', send({ contextId: {} }), 'message.contextId'],
     ['a configuration that is a text', send({}, { configuration: 'now' }), 'configuration'],
-    ['a flag that is a text', send({}, { configuration: { returnImmediately: 'yes' } }), 'configuration.returnImmediately'],
-    ['a negative historyLength of a send', send({}, { configuration: { historyLength: -1 } }), 'configuration.historyLength'],
+    [
+      'a flag that is a text',
+      send({}, { configuration: { returnImmediately: 'yes' } }),
+      'configuration.returnImmediately',
+    ],
+    [
+      'a negative historyLength of a send',
+      send({}, { configuration: { historyLength: -1 } }),
+      'configuration.historyLength',
+    ],
     ['a negative historyLength', rpc('GetTask', { id: 'x', historyLength: -1 }), 'historyLength'],
     ['a historyLength that is a fraction', rpc('GetTask', { id: 'x', historyLength: 0.5 }), 'historyLength'],
     ['no id', rpc('GetTask', {}), 'id'],
@@ -146,7 +171,11 @@ describe('parameters that are wrong are refused, and the field is named', () => 
     ['a negative page', rpc('ListTasks', { pageSize: -5 }), 'pageSize'],
     ['a page that is a word', rpc('ListTasks', { pageSize: 'many' }), 'pageSize'],
     ['a page token of nobody', rpc('ListTasks', { pageToken: 'garbage' }), 'pageToken'],
-    ['a page token that is JSON of something else', rpc('ListTasks', { pageToken: Buffer.from('[1,2]').toString('base64url') }), 'pageToken'],
+    [
+      'a page token that is JSON of something else',
+      rpc('ListTasks', { pageToken: Buffer.from('[1,2]').toString('base64url') }),
+      'pageToken',
+    ],
     ['an unknown state', rpc('ListTasks', { status: 'TASK_STATE_DANCING' }), 'status'],
     ['a time that is none', rpc('ListTasks', { statusTimestampAfter: 'yesterday' }), 'statusTimestampAfter'],
   ])('%s', async (_what, body, field) => {
@@ -172,7 +201,12 @@ describe('names of things that are not there are refused', () => {
   });
 
   it('push notifications and the extended card, which are not offered', async () => {
-    for (const method of ['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig']) {
+    for (const method of [
+      'CreateTaskPushNotificationConfig',
+      'GetTaskPushNotificationConfig',
+      'ListTaskPushNotificationConfigs',
+      'DeleteTaskPushNotificationConfig',
+    ]) {
       expect((await refusalOf(service.client.call(method, { taskId: 'x', id: 'y' }))).code).toBe(-32003);
     }
     expect((await refusalOf(service.client.call('GetExtendedAgentCard', undefined))).code).toBe(-32004);

@@ -22,7 +22,11 @@ describe('a cancel', () => {
     await client.submit('a', { contextId: 'x' });
     const waiting = await client.submit('b', { contextId: 'x' });
     const canceled = await client.cancel(waiting.id);
-    expect(canceled).toMatchObject({ id: waiting.id, status: { state: 'TASK_STATE_CANCELED' }, metadata: { reason: 'canceled' } });
+    expect(canceled).toMatchObject({
+      id: waiting.id,
+      status: { state: 'TASK_STATE_CANCELED' },
+      metadata: { reason: 'canceled' },
+    });
     await client.submit('c', { contextId: 'x' });
     (await gate.started('a')).end();
     await gate.started('c');
@@ -80,7 +84,7 @@ describe('a cancel', () => {
     expect(await client.get(task.id)).toEqual(task);
   });
 
-  it('of a task that nobody knows, or that is somebody else\'s, is refused with -32001 and stops nothing', async () => {
+  it("of a task that nobody knows, or that is somebody else's, is refused with -32001 and stops nothing", async () => {
     const { client } = service;
     const task = await client.submit('@sleep 600000');
     const stranger = await service.clientOf('stranger');
@@ -93,7 +97,9 @@ describe('a cancel', () => {
   it('by the operator stops the task of any owner, and is in the audit', async () => {
     const owner = await service.clientOf('somebody');
     const task = await owner.submit('@sleep 600000');
-    const view = await service.admin.post<{ task: { status: { state: string } }; owner: string }>(`/tasks/${task.id}/cancel`);
+    const view = await service.admin.post<{ task: { status: { state: string } }; owner: string }>(
+      `/tasks/${task.id}/cancel`,
+    );
     expect(view).toMatchObject({ owner: 'somebody', task: { status: { state: 'TASK_STATE_CANCELED' } } });
     const { events } = await service.admin.get<{ events: object[] }>(`/audit?subject=${task.id}`);
     expect(events).toMatchObject([{ kind: 'task-canceled', actor: 'admin', facts: { owner: 'somebody' } }]);
@@ -115,13 +121,19 @@ describe('a cancel', () => {
 describe('a run that does not die', () => {
   it('ends as forced after the grace period, and keeps its lane until it is dead', async () => {
     const gate = createGateAgent({ ignoresAbort: true });
-    await using gated = await openService({ agents: { gate: { connector: gate.connector } }, settings: { cancelGraceMs: 100 } });
+    await using gated = await openService({
+      agents: { gate: { connector: gate.connector } },
+      settings: { cancelGraceMs: 100 },
+    });
     const { client, admin } = gated;
     const task = await client.submit('stubborn', { contextId: 'x' });
     const next = await client.submit('next', { contextId: 'x' });
     const run = await gate.started('stubborn');
     const canceled = await client.cancel(task.id);
-    expect(canceled).toMatchObject({ status: { state: 'TASK_STATE_CANCELED' }, metadata: { forced: true, reason: 'canceled' } });
+    expect(canceled).toMatchObject({
+      status: { state: 'TASK_STATE_CANCELED' },
+      metadata: { forced: true, reason: 'canceled' },
+    });
 
     // The task has ended, the run has not: nobody else may run in its session.
     expect(await admin.get('/lanes')).toMatchObject({ lanes: [{ running: task.id, waiting: 1 }] });
@@ -131,7 +143,9 @@ describe('a run that does not die', () => {
     expect((await client.get(next.id)).status.state).toBe('TASK_STATE_SUBMITTED');
 
     // What it still says is not heard.
-    await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'late', parts: [{ text: 'late' }] } }).catch(() => undefined);
+    await run.io
+      .emit({ kind: 'artifact', artifact: { artifactId: 'late', parts: [{ text: 'late' }] } })
+      .catch(() => undefined);
     run.end();
     await gate.started('next');
     expect(await client.get(task.id)).toEqual(canceled);

@@ -22,7 +22,11 @@ const usedFolder = async () => {
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 /** Every failure to start says what happened and what to type next, on stderr, and nothing else. */
-const expectFailure = ({ code, stdout, stderr }: Ended, exitCode: number, ...words: readonly (string | RegExp)[]): void => {
+const expectFailure = (
+  { code, stdout, stderr }: Ended,
+  exitCode: number,
+  ...words: readonly (string | RegExp)[]
+): void => {
   expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
   expect(stderr).toMatch(/^error: /);
   expect(stderr).not.toMatch(/\n\s+at /);
@@ -96,7 +100,12 @@ describe('a service does not start, and says what to do,', () => {
 
   it('when its configuration is wrong, and names the line', async () => {
     using folder = freshFolder();
-    expectFailure(await serveInVain(folder.path, { config: 'agents:\n  main: { connector: ecko }\n' }), 2, 'sealane.yaml', 'echo');
+    expectFailure(
+      await serveInVain(folder.path, { config: 'agents:\n  main: { connector: ecko }\n' }),
+      2,
+      'sealane.yaml',
+      'echo',
+    );
   });
 });
 

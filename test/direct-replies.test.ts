@@ -24,7 +24,12 @@ const ask = (client: A2aClient, text: string, options: object = {}, configuratio
 it('a direct reply is a message of the agent in the same context, and belongs to no task', async () => {
   const { message, task } = await ask(service.client, '@message good day', { contextId: 'chat' });
   expect(task).toBeUndefined();
-  expect(message).toEqual({ messageId: expect.any(String), role: 'ROLE_AGENT', parts: [{ text: 'good day' }], contextId: 'chat' });
+  expect(message).toEqual({
+    messageId: expect.any(String),
+    role: 'ROLE_AGENT',
+    parts: [{ text: 'good day' }],
+    contextId: 'chat',
+  });
 });
 
 it('a direct reply is waited for, even by those who would rather not wait', async () => {
@@ -43,7 +48,9 @@ it('an agent that replies by message does so to everything', async () => {
   const { message } = await ask(client, 'hello');
   expect(message?.parts).toEqual([{ text: 'hello' }]);
   const events = await (await client.stream('hello again')).rest();
-  expect(events.map(({ message: said }) => said)).toEqual([expect.objectContaining({ parts: [{ text: 'hello again' }] })]);
+  expect(events.map(({ message: said }) => said)).toEqual([
+    expect.objectContaining({ parts: [{ text: 'hello again' }] }),
+  ]);
 });
 
 it('an agent that replies by message and fails answers with the failed task', async () => {
@@ -73,7 +80,9 @@ it('direct replies of one context come one after the other, in the order in whic
   const began = gate.begun.length;
   for (const text of texts) {
     answers.push(ask(client, text, { contextId: 'line' }));
-    await expect.poll(async () => (await service.admin.get<{ waiting: number; running: number }>('/info')).waiting).toBe(answers.length - 1);
+    await expect
+      .poll(async () => (await service.admin.get<{ waiting: number; running: number }>('/info')).waiting)
+      .toBe(answers.length - 1);
   }
   for (const text of texts) {
     const run = await gate.started(text);

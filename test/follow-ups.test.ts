@@ -123,18 +123,21 @@ describe('a message to a task', () => {
     expect((await refusalOf(client.send('more', { taskId: waiting.id }))).code).toBe(-32004);
   });
 
-  it.each(['completed', 'failed', 'canceled', 'rejected'] as const)('that is %s is refused with -32004', async (state) => {
-    await using gated = await openGated();
-    const { client, gate } = gated;
-    const sending = client.send('work');
-    (await gate.started('work')).end({ state });
-    const task = await sending;
-    expect(task.status.state).toBe(`TASK_STATE_${state.toUpperCase()}`);
-    const refusal = await refusalOf(client.send('again', { taskId: task.id }));
-    expect(refusal.code).toBe(-32004);
-    expect(refusal.data[0]).toMatchObject({ reason: 'UNSUPPORTED_OPERATION', domain: 'a2a-protocol.org' });
-    expect((await client.get(task.id)).history).toHaveLength(1);
-  });
+  it.each(['completed', 'failed', 'canceled', 'rejected'] as const)(
+    'that is %s is refused with -32004',
+    async (state) => {
+      await using gated = await openGated();
+      const { client, gate } = gated;
+      const sending = client.send('work');
+      (await gate.started('work')).end({ state });
+      const task = await sending;
+      expect(task.status.state).toBe(`TASK_STATE_${state.toUpperCase()}`);
+      const refusal = await refusalOf(client.send('again', { taskId: task.id }));
+      expect(refusal.code).toBe(-32004);
+      expect(refusal.data[0]).toMatchObject({ reason: 'UNSUPPORTED_OPERATION', domain: 'a2a-protocol.org' });
+      expect((await client.get(task.id)).history).toHaveLength(1);
+    },
+  );
 
   it('that nobody knows is refused with -32001, and makes none', async () => {
     await using service = await openService();
@@ -167,7 +170,10 @@ describe('a message to a task', () => {
   it('makes a new task each time when it names none, whatever its messageId', async () => {
     await using service = await openService();
     const { client } = service;
-    const [one, two] = [await client.send('hello', { messageId: 'same' }), await client.send('hello', { messageId: 'same' })];
+    const [one, two] = [
+      await client.send('hello', { messageId: 'same' }),
+      await client.send('hello', { messageId: 'same' }),
+    ];
     expect(one.id).not.toBe(two.id);
   });
 
@@ -178,14 +184,19 @@ describe('a message to a task', () => {
     const refusal = await refusalOf(client.send('this', { taskId: asked.id, contextId: 'other' }));
     expect(refusal.code).toBe(-32602);
     expect(refusal.data[0]?.metadata).toMatchObject({ field: 'message.contextId' });
-    expect((await client.send('this', { taskId: asked.id, contextId: 'mine' })).status.state).toBe('TASK_STATE_COMPLETED');
+    expect((await client.send('this', { taskId: asked.id, contextId: 'mine' })).status.state).toBe(
+      'TASK_STATE_COMPLETED',
+    );
   });
 
   it('may point at tasks that the caller can see, and at no others', async () => {
     await using service = await openService();
     const { client } = service;
     const known = await client.send('hello');
-    const next = await client.send('and now?', { contextId: known.contextId, message: { referenceTaskIds: [known.id] } });
+    const next = await client.send('and now?', {
+      contextId: known.contextId,
+      message: { referenceTaskIds: [known.id] },
+    });
     expect(next.status.state).toBe('TASK_STATE_COMPLETED');
     const refusal = await refusalOf(client.send('and now?', { message: { referenceTaskIds: [randomUUID()] } }));
     expect(refusal.code).toBe(-32001);

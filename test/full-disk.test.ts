@@ -88,7 +88,7 @@ it('on a disk that is nearly full, running tasks end and cancels go on; new task
   writeFileSync(filler, Buffer.alloc(bavail * bsize - LEFT_BYTES));
   const refusal = await eventually(() => refusalOf(client.submit('one more')));
   expect(refusal.code).toBe(STORAGE_FULL);
-  expect(refusal.message).toContain('Free some space');
+  expect(refusal.message).toContain('nearly full');
 
   await running.until(isState('TASK_STATE_COMPLETED'));
   expect(answerOf(await client.get(task!.id)).match(/chunk/g)).toHaveLength(60);

@@ -14,14 +14,24 @@ let ann: A2aClient;
 let bob: A2aClient;
 beforeAll(async () => {
   service = await openService({
-    agents: { echo: { connector: createEchoAgent(), default: true }, gate: { connector: gate.connector }, other: { connector: createEchoAgent() } },
+    agents: {
+      echo: { connector: createEchoAgent(), default: true },
+      gate: { connector: gate.connector },
+      other: { connector: createEchoAgent() },
+    },
   });
   [ann, bob] = await Promise.all([service.clientOf('ann'), service.clientOf('bob')]);
 });
 afterAll(() => service.close());
 
 /** The whole answer to a call, with its id replaced: what a stranger could tell apart. */
-const answerTo = async (client: A2aClient, method: string, id: string, params: object, headers = {}): Promise<string> => {
+const answerTo = async (
+  client: A2aClient,
+  method: string,
+  id: string,
+  params: object,
+  headers = {},
+): Promise<string> => {
   const response = await client.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), headers);
   const kept = [...response.headers].filter(([name]) => name !== 'date' && name !== 'content-length');
   return `${response.status} ${JSON.stringify(kept)} ${await response.text()}`.replaceAll(id, 'THE-ID');
@@ -33,11 +43,30 @@ describe('what belongs to one owner', () => {
     ['canceled', (id) => ['CancelTask', { id }]],
     ['streamed', (id) => ['SubscribeToTask', { id }]],
     ['replayed', (id) => ['SubscribeToTask', { id }, { 'last-event-id': '0' }]],
-    ['continued', (id) => ['SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], taskId: id } }]],
-    ['continued as a stream', (id) => ['SendStreamingMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], taskId: id } }]],
-    ['pointed at', (id) => ['SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], referenceTaskIds: [id] } }]],
+    [
+      'continued',
+      (id) => ['SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], taskId: id } }],
+    ],
+    [
+      'continued as a stream',
+      (id) => [
+        'SendStreamingMessage',
+        { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], taskId: id } },
+      ],
+    ],
+    [
+      'pointed at',
+      (id) => [
+        'SendMessage',
+        { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], referenceTaskIds: [id] } },
+      ],
+    ],
   ])('is not %s by another: the answer is that of a task that does not exist, byte by byte', async (_what, callOf) => {
-    for (const task of [await ann.send('private'), await ann.send('@ask private?'), await ann.submit('@sleep 600000')]) {
+    for (const task of [
+      await ann.send('private'),
+      await ann.send('@ask private?'),
+      await ann.submit('@sleep 600000'),
+    ]) {
       const unknown = randomUUID();
       const [method, params, headers = {}] = callOf(task.id, task.contextId);
       const [same, other] = callOf(unknown, task.contextId);
@@ -51,7 +80,12 @@ describe('what belongs to one owner', () => {
   it('is not listed for another, whatever it asks for, and is not counted', async () => {
     const cleo = await service.clientOf('cleo');
     const task = await ann.send('private', { contextId: 'shared-name' });
-    for (const filter of [{}, { contextId: 'shared-name' }, { status: 'TASK_STATE_COMPLETED' }, { statusTimestampAfter: '2000-01-01T00:00:00Z' }]) {
+    for (const filter of [
+      {},
+      { contextId: 'shared-name' },
+      { status: 'TASK_STATE_COMPLETED' },
+      { statusTimestampAfter: '2000-01-01T00:00:00Z' },
+    ]) {
       expect(await cleo.list(filter)).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 });
     }
     expect((await ann.list({ contextId: 'shared-name' })).tasks.map(({ id }) => id)).toEqual([task.id]);
@@ -65,7 +99,7 @@ describe('what belongs to one owner', () => {
     expect((await dora.list({ pageSize: 1, pageToken: nextPageToken })).tasks).toEqual([]);
   });
 
-  it('is not deleted, canceled or read through the operator\'s interface by another', async () => {
+  it("is not deleted, canceled or read through the operator's interface by another", async () => {
     const task = await ann.send('private');
     const made = await service.admin.post<{ key: string }>('/keys', { name: 'bob-for-admin', owner: 'bob' });
     const asBob = createAdminClient(service.url, made.key);

@@ -23,8 +23,13 @@ describe('a key', () => {
     const made = await service.admin.post<{ id: string; name: string; key: string }>('/keys', { name: 'shown-once' });
     const listed = await service.admin.get<object>('/keys');
     expect(JSON.stringify(listed)).not.toContain(made.key);
-    expect(listed).toMatchObject({ keys: expect.arrayContaining([expect.objectContaining({ id: made.id, owner: 'shown-once', admin: false })]) });
-    await expect(service.admin.post('/keys', { name: 'shown-once' })).rejects.toMatchObject({ status: 409, code: 'conflict' });
+    expect(listed).toMatchObject({
+      keys: expect.arrayContaining([expect.objectContaining({ id: made.id, owner: 'shown-once', admin: false })]),
+    });
+    await expect(service.admin.post('/keys', { name: 'shown-once' })).rejects.toMatchObject({
+      status: 409,
+      code: 'conflict',
+    });
   });
 
   it('that is wrong, or missing, is answered 401 in JSON, with what to send', async () => {
@@ -36,30 +41,47 @@ describe('a key', () => {
       });
       expect(response.status).toBe(401);
       expect(response.headers.get('www-authenticate')).toBe('Bearer');
-      expect(await response.json()).toMatchObject({ error: { code: -32010, message: expect.stringContaining('Authorization: Bearer') } });
+      expect(await response.json()).toMatchObject({
+        error: { code: -32010, message: expect.stringContaining('Authorization: Bearer') },
+      });
     }
-    await expect(createAdminClient(service.url, 'wrong').get('/info')).rejects.toMatchObject({ status: 401, code: 'unauthenticated' });
+    await expect(createAdminClient(service.url, 'wrong').get('/info')).rejects.toMatchObject({
+      status: 401,
+      code: 'unauthenticated',
+    });
   });
 
   it('is needed for everything but health and the public card', async () => {
-    for (const path of ['/healthz', '/readyz', '/.well-known/agent-card.json', '/agents/echo/.well-known/agent-card.json']) {
+    for (const path of [
+      '/healthz',
+      '/readyz',
+      '/.well-known/agent-card.json',
+      '/agents/echo/.well-known/agent-card.json',
+    ]) {
       expect([path, (await fetch(service.url + path)).status]).toEqual([path, 200]);
     }
     for (const path of ['/', '/a2a', '/agents/echo', '/admin/info', '/admin/nothing', '/nothing']) {
       expect([path, (await fetch(service.url + path, { method: 'POST' })).status]).toEqual([path, 401]);
     }
-    expect(await (await fetch(`${service.url}/agents/hidden/.well-known/agent-card.json`)).json()).toHaveProperty('error');
+    expect(await (await fetch(`${service.url}/agents/hidden/.well-known/agent-card.json`)).json()).toHaveProperty(
+      'error',
+    );
   });
 
   it('that is limited to some agents cannot use others, by any address', async () => {
     const limited = await service.clientOf('limited', { agents: ['echo'] });
     expect((await limited.send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
-    for (const call of [limited.with({ path: '/agents/hidden' }).send('hello'), limited.send('hello', { metadata: { executor: 'hidden' } })]) {
+    for (const call of [
+      limited.with({ path: '/agents/hidden' }).send('hello'),
+      limited.send('hello', { metadata: { executor: 'hidden' } }),
+    ]) {
       const refusal = await refusalOf(call);
       expect(refusal.code).toBe(-32011);
       expect(refusal.message).toContain('"hidden"');
     }
-    await expect(service.admin.post('/keys', { name: 'typo', agents: ['ecko'] })).rejects.toMatchObject({ status: 404 });
+    await expect(service.admin.post('/keys', { name: 'typo', agents: ['ecko'] })).rejects.toMatchObject({
+      status: 404,
+    });
   });
 
   it('works no longer when it was revoked, also for calls that wait and streams that began later', async () => {
@@ -109,21 +131,29 @@ describe('a key', () => {
       const { events } = await service.admin.get<{ events: AuditEntry[] }>(`/audit?subject=${made.id}`);
       expect(events).toHaveLength(3);
       expect(JSON.stringify(events)).not.toContain(made.key);
-      return events.map(({ kind }) => kind).reverse();
+      return events.map(({ kind }) => kind).toReversed();
     });
     expect(kinds).toEqual(['key-created', 'key-revoked', 'refused-key']);
   });
 });
 
-describe('the operator\'s interface', () => {
-  it.each(['/info', '/health', '/tasks', '/tasks/x', '/lanes', '/audit', '/keys', '/export', '/backup'])('%s needs an admin key', async (path) => {
-    const made = await service.admin.post<{ key: string }>('/keys', { name: `plain${path.replaceAll('/', '-')}` });
-    await expect(createAdminClient(service.url, made.key).get(path)).rejects.toMatchObject({ status: 403, code: 'forbidden' });
-  });
+describe("the operator's interface", () => {
+  it.each(['/info', '/health', '/tasks', '/tasks/x', '/lanes', '/audit', '/keys', '/export', '/backup'])(
+    '%s needs an admin key',
+    async (path) => {
+      const made = await service.admin.post<{ key: string }>('/keys', { name: `plain${path.replaceAll('/', '-')}` });
+      await expect(createAdminClient(service.url, made.key).get(path)).rejects.toMatchObject({
+        status: 403,
+        code: 'forbidden',
+      });
+    },
+  );
 
-  it('can be used with a made admin key as with the operator\'s own', async () => {
+  it("can be used with a made admin key as with the operator's own", async () => {
     const made = await service.admin.post<{ key: string }>('/keys', { name: 'deputy', admin: true });
     expect(made.key).not.toBe(ADMIN_KEY);
-    expect(await createAdminClient(service.url, made.key).get('/info')).toMatchObject({ agents: [{ name: 'echo' }, { name: 'hidden' }] });
+    expect(await createAdminClient(service.url, made.key).get('/info')).toMatchObject({
+      agents: [{ name: 'echo' }, { name: 'hidden' }],
+    });
   });
 });

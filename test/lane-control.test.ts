@@ -23,7 +23,7 @@ const laneOf = async ({ admin }: TestService): Promise<LaneEntry> => {
 
 const auditOf = async ({ admin }: TestService, subject: string): Promise<readonly string[]> => {
   const { events } = await admin.get<{ events: AuditEntry[] }>(`/audit?subject=${encodeURIComponent(subject)}`);
-  return events.map(({ kind, actor }) => `${kind} by ${actor}`).reverse();
+  return events.map(({ kind, actor }) => `${kind} by ${actor}`).toReversed();
 };
 
 describe('a paused lane', () => {

@@ -20,11 +20,25 @@ const EXAMPLES = join(import.meta.dirname, '../examples');
 /** What each example prints, line by line. */
 const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'embed-node-http.ts': [/^listening on http/, 'a route of your own', 'the task is TASK_STATE_COMPLETED'],
-  'embed-express.ts': [/^listening on http.*\/tasks$/, 'a route of your own', 'the card says /tasks/a2a', 'the task is TASK_STATE_COMPLETED'],
-  'embed-fastify.ts': [/^listening on http.*\/tasks$/, 'a route of your own', 'the card says /tasks/a2a', 'the task is TASK_STATE_COMPLETED'],
+  'embed-express.ts': [
+    /^listening on http.*\/tasks$/,
+    'a route of your own',
+    'the card says /tasks/a2a',
+    'the task is TASK_STATE_COMPLETED',
+  ],
+  'embed-fastify.ts': [
+    /^listening on http.*\/tasks$/,
+    'a route of your own',
+    'the card says /tasks/a2a',
+    'the task is TASK_STATE_COMPLETED',
+  ],
   'custom-connector.ts': ['5', '4', '3', '2', '1', 'completed: lift-off', 'canceled', 'rejected'],
   'custom-store.ts': ['the task is completed', /admit 1.*finish 1/],
-  'sdk-executor.ts': ['completed: [{"artifactId":"shout","parts":[{"text":"HELLO! THERE! "}]}]', 'input-required, then completed', 'canceled'],
+  'sdk-executor.ts': [
+    'completed: [{"artifactId":"shout","parts":[{"text":"HELLO! THERE! "}]}]',
+    'input-required, then completed',
+    'canceled',
+  ],
   'client-js.ts': [
     'sent: TASK_STATE_COMPLETED, hello',
     'streamed: 20 chunks, then TASK_STATE_COMPLETED',
@@ -35,10 +49,21 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   ],
 };
 
-const runExample = async (name: string): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> => {
-  const child = spawn(process.execPath, ['--conditions=sealane:source', '--disable-warning=ExperimentalWarning', join(EXAMPLES, name), '--once'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const runNode = async (...words: readonly string[]): Promise<Ended> => {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=sealane:source', '--disable-warning=ExperimentalWarning', ...words],
+    {
+      cwd: EXAMPLES,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const closed = once(child, 'close') as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   return { code, stdout, stderr };
@@ -46,11 +71,15 @@ const runExample = async (name: string): Promise<{ readonly code: number | null;
 
 describe('the examples', () => {
   it('are all tried here', () => {
-    expect(readdirSync(EXAMPLES).filter((name) => name.endsWith('.ts')).sort()).toEqual(Object.keys(PRINTED).sort());
+    expect(
+      readdirSync(EXAMPLES)
+        .filter((name) => name.endsWith('.ts'))
+        .sort(),
+    ).toEqual(Object.keys(PRINTED).sort());
   });
 
   it.each(Object.entries(PRINTED))('%s does what it says, and ends by itself', async (name, lines) => {
-    const { code, stdout, stderr } = await runExample(name);
+    const { code, stdout, stderr } = await runNode(name, '--once');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const printed = stdout.trimEnd().split('\n');
     expect(printed).toHaveLength(lines.length);
@@ -64,7 +93,12 @@ describe('the examples', () => {
 describe('a service inside a program', () => {
   it('behind Express answers streams, refusals and cancels as it does alone, whether or not the body was parsed', async () => {
     for (const isParsed of [false, true]) {
-      await using sealane = await createSealane({ store: 'memory', agents: { echo: createEchoAgent() }, adminKey: 'key', settings: { drainMs: 0 } });
+      await using sealane = await createSealane({
+        store: 'memory',
+        agents: { echo: createEchoAgent() },
+        adminKey: 'key',
+        settings: { drainMs: 0 },
+      });
       const app = express();
       if (isParsed) app.use(express.json());
       app.use('/deep/er', sealane.handler);
@@ -72,7 +106,9 @@ describe('a service inside a program', () => {
       await once(server, 'listening');
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/deep/er`;
       const client = createA2aClient({ url, key: 'key' });
-      expect((await (await client.stream('@stream 10 0')).rest()).at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED');
+      expect((await (await client.stream('@stream 10 0')).rest()).at(-1)?.statusUpdate?.status.state).toBe(
+        'TASK_STATE_COMPLETED',
+      );
       await expect(client.get('nobody')).rejects.toMatchObject({ code: -32001 });
       const long = await client.submit('@sleep 60000');
       expect((await client.cancel(long.id)).status.state).toBe('TASK_STATE_CANCELED');
@@ -86,7 +122,12 @@ describe('a service inside a program', () => {
     using folder = freshFolder();
     const gate = createGateAgent();
     const file = `sqlite:${join(folder.path, 'tasks.db')}`;
-    const first = await createSealane({ store: file, agents: { gate: gate.connector }, adminKey: 'key', settings: { drainMs: 60_000 } });
+    const first = await createSealane({
+      store: file,
+      agents: { gate: gate.connector },
+      adminKey: 'key',
+      settings: { drainMs: 60_000 },
+    });
     const url = await first.app.listen({ host: '127.0.0.1', port: 0 });
     const client = createA2aClient({ url, key: 'key' });
     const stream = await client.stream('last words');
@@ -94,12 +135,22 @@ describe('a service inside a program', () => {
     const closing = first.close();
     run.end({ state: 'completed', message: run.io.say('goodbye') });
     await closing;
-    expect((await stream.rest()).at(-1)?.statusUpdate?.status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'goodbye' }] } });
+    expect((await stream.rest()).at(-1)?.statusUpdate?.status).toMatchObject({
+      state: 'TASK_STATE_COMPLETED',
+      message: { parts: [{ text: 'goodbye' }] },
+    });
 
     // The file is free again, and closing twice is closing once.
     await first.close();
     await using second = await createSealane({ store: file, agents: { gate: gate.connector } });
-    const caller = { owner: 'admin', keyId: 'x', admin: true, agents: null, permission: 'guarded', tenant: '' } as const;
+    const caller = {
+      owner: 'admin',
+      keyId: 'x',
+      admin: true,
+      agents: null,
+      permission: 'guarded',
+      tenant: '',
+    } as const;
     expect((await second.tasks.get(caller, run.turn.taskId)).state).toBe('completed');
   });
 
@@ -114,7 +165,12 @@ describe('a service inside a program', () => {
     const [before, after] = [createGateAgent(), createGateAgent()];
     let isClosed = false;
     const connector = { ...before.connector, close: async () => void (isClosed = true) };
-    await using sealane = await createSealane({ store: 'memory', agents: { main: connector }, adminKey: 'key', settings: { drainMs: 0 } });
+    await using sealane = await createSealane({
+      store: 'memory',
+      agents: { main: connector },
+      adminKey: 'key',
+      settings: { drainMs: 0 },
+    });
     const url = await sealane.app.listen({ host: '127.0.0.1', port: 0 });
     const client = createA2aClient({ url, key: 'key' });
     const old = client.send('old');
@@ -131,12 +187,27 @@ describe('a service inside a program', () => {
   });
 
   it('does not start with a store that is none, or an admin key that is empty, and says why', async () => {
-    await expect(createSealane({ store: 'mysql://x', agents: {} })).rejects.toMatchObject({ code: 'bad-config', message: expect.stringContaining('postgres://') });
+    await expect(createSealane({ store: 'mysql://x', agents: {} })).rejects.toMatchObject({
+      code: 'bad-config',
+      message: expect.stringContaining('postgres://'),
+    });
     await expect(createSealane({ store: 'memory', agents: {}, adminKey: '' })).rejects.toBeInstanceOf(SealaneError);
   });
 
+  it('that does not start leaves nothing behind that would keep its program alive', async () => {
+    const script = `
+      import { createSealane } from 'sealane';
+      await createSealane({ store: 'memory', agents: {}, adminKey: '' }).catch((error) => console.log(error.code));`;
+    expect(await runNode('--input-type=module', '-e', script)).toEqual({ code: 0, stdout: 'bad-config\n', stderr: '' });
+  });
+
   it('holds no connection of the server around it when it is closed', async () => {
-    const sealane = await createSealane({ store: 'memory', agents: { echo: createEchoAgent() }, adminKey: 'key', settings: { drainMs: 0 } });
+    const sealane = await createSealane({
+      store: 'memory',
+      agents: { echo: createEchoAgent() },
+      adminKey: 'key',
+      settings: { drainMs: 0 },
+    });
     const server = createServer((request, response) => sealane.handler(request, response));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

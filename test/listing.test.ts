@@ -6,7 +6,9 @@ import { openService, type TestService } from './support/service.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await openService({ agents: { echo: { connector: createEchoAgent(), default: true }, second: { connector: createEchoAgent() } } });
+  service = await openService({
+    agents: { echo: { connector: createEchoAgent(), default: true }, second: { connector: createEchoAgent() } },
+  });
 });
 afterAll(() => service.close());
 
@@ -36,7 +38,9 @@ describe('a list', () => {
     expect(tasks).toEqual([]);
     const failed = await client.send('@fail no');
     // Asked for, artifacts are there even when there are none.
-    expect((await client.list({ includeArtifacts: true, status: 'TASK_STATE_FAILED' })).tasks).toEqual([{ ...failed, artifacts: [] }]);
+    expect((await client.list({ includeArtifacts: true, status: 'TASK_STATE_FAILED' })).tasks).toEqual([
+      { ...failed, artifacts: [] },
+    ]);
   });
 
   it('can be narrowed by context, state, time and agent, and by all of them', async () => {
@@ -53,7 +57,9 @@ describe('a list', () => {
     expect(await listed({ contextId: 'nowhere' })).toEqual([]);
     // "After" includes the moment itself.
     expect(await listed({ statusTimestampAfter: asked.status.timestamp })).toContain(asked.id);
-    expect(await listed({ statusTimestampAfter: new Date(Date.parse(asked.status.timestamp) + 1).toISOString() })).toEqual([]);
+    expect(
+      await listed({ statusTimestampAfter: new Date(Date.parse(asked.status.timestamp) + 1).toISOString() }),
+    ).toEqual([]);
     expect(idsOf((await client.with({ path: '/agents/second' }).list()).tasks)).toEqual([asked.id]);
     expect((await client.list({ contextId: 'here', pageSize: 1 })).totalSize).toBe(3);
   });
@@ -138,9 +144,7 @@ describe('a task', () => {
     await using forgetful = await openService({ settings: { ttlMs: 200, janitorMs: 50 } });
     const done = await forgetful.client.send('soon forgotten');
     const open = await forgetful.client.send('@ask still here?');
-    await expect
-      .poll(async () => idsOf((await forgetful.client.list()).tasks), { timeout: 5000 })
-      .toEqual([open.id]);
+    await expect.poll(async () => idsOf((await forgetful.client.list()).tasks), { timeout: 5000 }).toEqual([open.id]);
     await expect(forgetful.client.get(done.id)).rejects.toMatchObject({ code: -32001 });
   });
 });

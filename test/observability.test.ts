@@ -13,7 +13,10 @@ interface Span {
   readonly name: string;
   readonly traceId: string;
   readonly parentSpanId?: string;
-  readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string; readonly intValue?: number } }[];
+  readonly attributes: readonly {
+    readonly key: string;
+    readonly value: { readonly stringValue?: string; readonly intValue?: number };
+  }[];
 }
 
 /** A place that takes OTLP over HTTP and keeps what it was sent. */
@@ -88,13 +91,16 @@ describe('metrics', () => {
     const client = await service.clientOf('very-private-owner');
     const task = await client.send('very private words', { contextId: 'very-private-context' });
     const text = await metrics();
-    for (const secret of ['very-private-owner', 'very private words', 'very-private-context', task.id]) expect(text).not.toContain(secret);
+    for (const secret of ['very-private-owner', 'very private words', 'very-private-context', task.id])
+      expect(text).not.toContain(secret);
   });
 
   it('are shown to callers on this machine without a key, and to no proxy', async () => {
     const forwarded = await fetch(`${service.url}/metrics`, { headers: { 'x-forwarded-for': '203.0.113.1' } });
     expect(forwarded.status).toBe(401);
-    const withKey = await fetch(`${service.url}/metrics`, { headers: { 'x-forwarded-for': '203.0.113.1', authorization: 'Bearer the-admin-key' } });
+    const withKey = await fetch(`${service.url}/metrics`, {
+      headers: { 'x-forwarded-for': '203.0.113.1', authorization: 'Bearer the-admin-key' },
+    });
     expect(withKey.status).toBe(200);
   });
 });
@@ -106,7 +112,10 @@ describe('health', () => {
       const response = await fetch(service.url + path);
       expect([path, response.status, await response.json()]).toEqual([path, 200, { status: 'ok' }]);
     }
-    expect(await service.admin.get('/health')).toEqual({ store: 'ok', agents: [{ name: 'echo', ok: true, detail: 'built in' }] });
+    expect(await service.admin.get('/health')).toEqual({
+      store: 'ok',
+      agents: [{ name: 'echo', ok: true, detail: 'built in' }],
+    });
     await service.sealane.storage.close();
     const response = await fetch(`${service.url}/readyz`);
     expect(response.status).toBe(503);
@@ -116,13 +125,14 @@ describe('health', () => {
 });
 
 describe('traces', () => {
-  it('go where OTEL_EXPORTER_OTLP_ENDPOINT says, under the caller\'s trace, and contain nothing that was said', async () => {
+  it("go where OTEL_EXPORTER_OTLP_ENDPOINT says, under the caller's trace, and contain nothing that was said", async () => {
     using folder = freshFolder();
     await using collector = await openCollector();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
     await using service = await serve(folder.path, {
       env,
-      config: 'agents: { echo: { connector: echo, default: true }, trace: { connector: command, command: [printenv, TRACEPARENT] } }\n',
+      config:
+        'agents: { echo: { connector: echo, default: true }, trace: { connector: command, command: [printenv, TRACEPARENT] } }\n',
     });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
@@ -137,8 +147,12 @@ describe('traces', () => {
       return collector.spans();
     });
     expect(spans.map(({ name }) => name)).toEqual(['invoke_agent echo', 'invoke_agent echo', 'invoke_agent trace']);
-    expect(spans.every(({ traceId, parentSpanId }) => traceId === trace && parentSpanId === '00f067aa0ba902b7')).toBe(true);
-    const attributes = Object.fromEntries(spans[0]!.attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
+    expect(spans.every(({ traceId, parentSpanId }) => traceId === trace && parentSpanId === '00f067aa0ba902b7')).toBe(
+      true,
+    );
+    const attributes = Object.fromEntries(
+      spans[0]!.attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]),
+    );
     expect(attributes).toMatchObject({
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'echo',
@@ -148,6 +162,8 @@ describe('traces', () => {
     });
     expect(collector.bodies.join('')).not.toMatch(/nobody else may read|words of the agent/);
     // The program's own spans hang below the span of its run.
-    expect(traced.artifacts![0]!.parts[0]!.text).toMatch(new RegExp(`^00-${trace}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01`));
+    expect(traced.artifacts![0]!.parts[0]!.text).toMatch(
+      new RegExp(`^00-${trace}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01`),
+    );
   });
 });

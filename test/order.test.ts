@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { refusalOf } from './support/a2a-client.ts';
 import type { AuditEntry, LaneEntry } from './support/admin-client.ts';
 import { isState, stateOf } from './support/event-stream.ts';
+import { eventually } from './support/eventually.ts';
 import { createGateAgent } from './support/gate-agent.ts';
 import { openService } from './support/service.ts';
 
@@ -31,7 +32,9 @@ describe('turns of one context', () => {
     expect(b.metadata?.['queuedAt']).toBeGreaterThanOrEqual(before);
     expect(b.metadata?.['queuedAt']).toBeLessThanOrEqual(Date.now());
     expect(c.metadata).toMatchObject({ queuePosition: 2 });
-    expect((await client.list({ contextId, status: 'TASK_STATE_SUBMITTED' })).tasks.map(({ id }) => id).sort()).toEqual([b.id, c.id].sort());
+    expect((await client.list({ contextId, status: 'TASK_STATE_SUBMITTED' })).tasks.map(({ id }) => id).sort()).toEqual(
+      [b.id, c.id].sort(),
+    );
 
     const watchingB = await client.subscribe(b.id);
     (await gate.started('a')).end();
@@ -39,7 +42,10 @@ describe('turns of one context', () => {
     expect(await client.get(a.id)).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } });
     const running = await client.get(b.id);
     expect(running.metadata).toEqual({ mine: 'kept' });
-    expect(await client.get(c.id)).toMatchObject({ status: { state: 'TASK_STATE_SUBMITTED' }, metadata: { queuePosition: 1 } });
+    expect(await client.get(c.id)).toMatchObject({
+      status: { state: 'TASK_STATE_SUBMITTED' },
+      metadata: { queuePosition: 1 },
+    });
   });
 
   it('run one after the other, in the order in which they were sent', async () => {
@@ -101,6 +107,23 @@ describe('turns of one context', () => {
     expect(events.map(({ subject }) => subject).sort()).toEqual([b.id, c.id].sort());
   });
 
+  it('that were deleted let their readers go, and tell those who wait for them', async () => {
+    await using gated = await openGated();
+    const { client, admin } = gated;
+    await client.submit('a', { contextId: 'x' });
+    const refused = refusalOf(client.send('b', { contextId: 'x' }));
+    const id = await eventually(async () => {
+      const { tasks } = await client.list({ contextId: 'x', status: 'TASK_STATE_SUBMITTED' });
+      expect(tasks).toHaveLength(1);
+      return tasks[0]!.id;
+    });
+    const watching = await client.subscribe(id);
+    await watching.next();
+    await admin.delete(`/tasks/${id}`);
+    expect(await watching.rest()).toEqual([]);
+    expect((await refused).code).toBe(-32001);
+  });
+
   it('are refused at the 10,000th that would wait, with an error and no task', async () => {
     await using gated = await openGated();
     const { client, gate, admin, service } = gated;
@@ -113,7 +136,10 @@ describe('turns of one context', () => {
         Array.from({ length: 1111 }, (_, index) =>
           service.sealane.tasks.send(
             service.caller,
-            { message: { messageId: `m-${sent + index}`, role: 'ROLE_USER', parts: [{ text: 'wait' }], contextId }, dialect: '1.0' },
+            {
+              message: { messageId: `m-${sent + index}`, role: 'ROLE_USER', parts: [{ text: 'wait' }], contextId },
+              dialect: '1.0',
+            },
             { wait: false, signal },
           ),
         ),

@@ -16,7 +16,8 @@ const readUpTo = async (stream: AsyncIterable<StreamEvent>, last: number): Promi
   throw new Error(`The stream ended before event ${last}.`);
 };
 
-const upTo = (last: number, from = 1): readonly number[] => Array.from({ length: last - from + 1 }, (_, index) => from + index);
+const upTo = (last: number, from = 1): readonly number[] =>
+  Array.from({ length: last - from + 1 }, (_, index) => from + index);
 const numbersOf = (events: readonly StreamEvent[]): readonly (number | undefined)[] => events.map(({ id }) => id);
 
 it('a stream that was cut by a restart goes on with Last-Event-ID: no event is missing, none comes twice', async () => {
@@ -34,9 +35,11 @@ it('a stream that was cut by a restart goes on with Last-Event-ID: no event is m
   const missed = await (await second.client.subscribe(task.id, 60)).rest();
 
   // The first number is the snapshot's, which stands for the events up to it.
-  expect(numbersOf([...seen, ...missed])).toEqual(upTo(missed.at(-1)!.id!, seen[0]!.id!));
+  expect(numbersOf([...seen, ...missed])).toEqual(upTo(missed.at(-1)!.id!, seen[0]!.id));
   expect(stateOf(missed.at(-1)!)).toBe('TASK_STATE_COMPLETED');
-  const attempts = missed.flatMap(({ statusUpdate }) => (statusUpdate?.metadata?.['attempt'] === undefined ? [] : [statusUpdate.metadata]));
+  const attempts = missed.flatMap(({ statusUpdate }) =>
+    statusUpdate?.metadata?.['attempt'] === undefined ? [] : [statusUpdate.metadata],
+  );
   expect(attempts).toEqual([{ attempt: 1, retry: true }, { attempt: 2 }]);
   const { events } = await second.admin.get<{ events: { seq: number }[] }>(`/tasks/${task.id}/events?limit=1000`);
   expect(events.map(({ seq }) => seq)).toEqual(upTo(missed.at(-1)!.id!));
@@ -84,18 +87,21 @@ it('what waited when the service was killed runs after the restart, in order; wh
   expect(failed.tasks.map(({ metadata }) => metadata?.['reason'])).toEqual(['interrupted']);
 });
 
-it('a service that is told to stop lets its readers go and keeps the order of what waits', async () => {
+it('a service that is told to stop lets its readers go; what waited, and what was paused, is so after the restart', async () => {
   using folder = freshFolder();
-  await using first = await serve(folder.path, { config: RETRYING });
-  await first.client.submit('@sleep 600000', { contextId: 'line' });
-  const task = await first.client.submit('second', { contextId: 'line' });
+  await using first = await serve(folder.path);
+  await first.admin.post('/lanes/pause', { agent: 'echo' });
+  const task = await first.client.submit('patience');
   const watching = await first.client.subscribe(task.id);
-  await watching.next();
+  const snapshot = await watching.next();
   const stopping = first.stop();
   expect(await watching.rest()).toEqual([]);
   expect(watching.comments.at(-1)).toContain('Last-Event-ID');
-  // The run that did not end in its time is taken up again by the next process, ahead of what waits behind it.
   expect(await stopping).toBe(0);
+
   await using second = await serve(folder.path);
-  expect((await second.client.get(task.id)).metadata).toMatchObject({ queuePosition: 1 });
+  const going = await second.client.subscribe(task.id, snapshot!.id!);
+  expect((await second.client.get(task.id)).status.state).toBe('TASK_STATE_SUBMITTED');
+  await second.admin.post('/lanes/resume', { agent: 'echo' });
+  expect((await going.rest()).map(({ id }) => id)).toEqual([2, 3, 4]);
 });

@@ -1,7 +1,25 @@
 import { randomUUID } from 'node:crypto';
 
-import { CancelTaskRequest, GetTaskRequest, ListTasksRequest, Message, type Part, SendMessageRequest, type StreamResponse, SubscribeToTaskRequest, type Task, TaskState } from '@a2a-js/sdk';
-import { type Client, ClientFactory, ClientFactoryOptions, createAuthenticatingFetchWithRetry, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
+import {
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  Message,
+  type Part,
+  SendMessageRequest,
+  type StreamResponse,
+  SubscribeToTaskRequest,
+  type Task,
+  TaskState,
+} from '@a2a-js/sdk';
+import {
+  type Client,
+  ClientFactory,
+  ClientFactoryOptions,
+  createAuthenticatingFetchWithRetry,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+} from '@a2a-js/sdk/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openService, type TestService } from './support/service.ts';
@@ -28,8 +46,12 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const request = (text: string, message: object = {}, configuration: object = {}): SendMessageRequest =>
-  SendMessageRequest.fromJSON({ message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...message }, configuration });
-const textOf = (parts: readonly Part[] = []): string => parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('');
+  SendMessageRequest.fromJSON({
+    message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...message },
+    configuration,
+  });
+const textOf = (parts: readonly Part[] = []): string =>
+  parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('');
 const send = async (text: string, message?: object, configuration?: object): Promise<Task> => {
   const result = await client.sendMessage(request(text, message, configuration));
   if (!('status' in result)) throw new Error('A task was expected.');
@@ -45,7 +67,9 @@ describe('the official JavaScript client', () => {
   it('finds the card and reads what it promises', async () => {
     const card = await client.getAgentCard();
     expect(card).toMatchObject({ name: 'echo', capabilities: { streaming: true, pushNotifications: false } });
-    expect(card.supportedInterfaces).toMatchObject([{ url: `${service.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]);
+    expect(card.supportedInterfaces).toMatchObject([
+      { url: `${service.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    ]);
     expect(card.skills.length).toBeGreaterThan(0);
   });
 
@@ -96,7 +120,9 @@ describe('the official JavaScript client', () => {
     expect(found.history).toHaveLength(1);
     const first = await client.listTasks(ListTasksRequest.fromJSON({ contextId, pageSize: 1 }));
     expect([first.totalSize, first.tasks.map(({ id }) => id)]).toEqual([2, [tasks[1]!.id]]);
-    const second = await client.listTasks(ListTasksRequest.fromJSON({ contextId, pageSize: 1, pageToken: first.nextPageToken }));
+    const second = await client.listTasks(
+      ListTasksRequest.fromJSON({ contextId, pageSize: 1, pageToken: first.nextPageToken }),
+    );
     expect([second.nextPageToken, second.tasks.map(({ id }) => id)]).toEqual(['', [tasks[0]!.id]]);
   });
 
@@ -112,12 +138,22 @@ describe('the official JavaScript client', () => {
 
   it('meets the errors of the protocol as its own kinds of errors', async () => {
     const done = await send('hello');
-    await expect(client.getTask(GetTaskRequest.fromJSON({ id: randomUUID() }))).rejects.toMatchObject({ name: 'TaskNotFoundError' });
-    await expect(client.cancelTask(CancelTaskRequest.fromJSON({ id: done.id }))).rejects.toMatchObject({ name: 'TaskNotCancelableError' });
-    await expect(collect(client.resubscribeTask(SubscribeToTaskRequest.fromJSON({ id: done.id })))).rejects.toMatchObject({ name: 'UnsupportedOperationError' });
-    await expect(client.sendMessage(request('again', { taskId: done.id }))).rejects.toMatchObject({ name: 'UnsupportedOperationError' });
+    await expect(client.getTask(GetTaskRequest.fromJSON({ id: randomUUID() }))).rejects.toMatchObject({
+      name: 'TaskNotFoundError',
+    });
+    await expect(client.cancelTask(CancelTaskRequest.fromJSON({ id: done.id }))).rejects.toMatchObject({
+      name: 'TaskNotCancelableError',
+    });
+    await expect(
+      collect(client.resubscribeTask(SubscribeToTaskRequest.fromJSON({ id: done.id }))),
+    ).rejects.toMatchObject({ name: 'UnsupportedOperationError' });
+    await expect(client.sendMessage(request('again', { taskId: done.id }))).rejects.toMatchObject({
+      name: 'UnsupportedOperationError',
+    });
     // It reads the card and does not even ask.
-    expect(() => client.listTaskPushNotificationConfig({ tenant: '', taskId: done.id, pageSize: 0, pageToken: '' })).toThrow(/push/i);
+    expect(() =>
+      client.listTaskPushNotificationConfig({ tenant: '', taskId: done.id, pageSize: 0, pageToken: '' }),
+    ).toThrow(/push/i);
   });
 
   it('with a wrong key is refused', async () => {

@@ -1,4 +1,10 @@
-import { createSessionAgent, createSessionService, type SessionHost, type ViewTask } from 'sealane';
+import {
+  createSessionAgent,
+  createSessionService,
+  type EngineSettings,
+  type SessionHost,
+  type ViewTask,
+} from 'sealane';
 import { describe, expect, it } from 'vitest';
 
 import { answerOf } from './support/a2a-client.ts';
@@ -12,7 +18,7 @@ interface Sent {
 }
 
 /** A host with sessions of its own: it notes what it is handed, and the test says what becomes of it. */
-const openHost = async (overrides: Partial<SessionHost> = {}) => {
+const openHost = async (overrides: Partial<SessionHost> = {}, settings: Partial<EngineSettings> = {}) => {
   const sent: Sent[] = [];
   const aborted: string[] = [];
   const waiting: ((entry: Sent) => void)[] = [];
@@ -28,10 +34,17 @@ const openHost = async (overrides: Partial<SessionHost> = {}) => {
     ...overrides,
   };
   const agent = createSessionAgent(host);
-  const service = await openService({ agents: { host: { connector: agent.connector } } });
-  const sessions = createSessionService({ tasks: service.sealane.tasks, storage: service.sealane.storage, caller: service.caller, agent: 'host' });
+  const service = await openService({ agents: { host: { connector: agent.connector } }, settings });
+  const sessions = createSessionService({
+    tasks: service.sealane.tasks,
+    storage: service.sealane.storage,
+    caller: service.caller,
+    agent: 'host',
+  });
   const send = async (text: string, contextId = 'ctx-123'): Promise<ViewTask> => {
-    const task = await sessions.sendMessage({ message: { messageId: text, role: 'ROLE_USER', parts: [{ text }], contextId } });
+    const task = await sessions.sendMessage({
+      message: { messageId: text, role: 'ROLE_USER', parts: [{ text }], contextId },
+    });
     if (!('status' in task)) throw new Error('A task was expected.');
     return task;
   };
@@ -43,7 +56,8 @@ const openHost = async (overrides: Partial<SessionHost> = {}) => {
     aborted,
     client: service.client,
     /** The n-th message that a session is handed, from 0. */
-    handed: async (index: number): Promise<Sent> => sent[index] ?? (await new Promise<Sent>((resolve) => waiting.push(resolve))),
+    handed: async (index: number): Promise<Sent> =>
+      sent[index] ?? (await new Promise<Sent>((resolve) => waiting.push(resolve))),
     [Symbol.asyncDispose]: () => service.close(),
   };
 };
@@ -64,7 +78,10 @@ describe('a host of sessions', () => {
     expect(agent.getActiveTaskForSession(first.sessionKey)).toBe(a.id);
     agent.completeTask(a.id, 'answer to a');
     expect((await host.handed(1)).id).toBe(b.id);
-    expect(await sessions.getTask(a.id)).toMatchObject({ status: { state: 'completed' }, artifacts: [{ parts: [{ text: 'answer to a' }] }] });
+    expect(await sessions.getTask(a.id)).toMatchObject({
+      status: { state: 'completed' },
+      artifacts: [{ parts: [{ text: 'answer to a' }] }],
+    });
     agent.onSessionComplete(first.sessionKey);
     expect((await host.handed(2)).id).toBe(c.id);
     expect(await sessions.getPendingTasks('ctx-123')).toEqual([]);
@@ -101,9 +118,14 @@ describe('a host of sessions', () => {
     const watching = await host.client.subscribe(failing.id);
     host.agent.failTask(failing.id, new Error('It went wrong.'));
     await watching.until(isState('TASK_STATE_FAILED'));
-    expect(await host.sessions.getTask(failing.id)).toMatchObject({ status: { message: { parts: [{ text: 'It went wrong.' }] } } });
+    expect(await host.sessions.getTask(failing.id)).toMatchObject({
+      status: { message: { parts: [{ text: 'It went wrong.' }] } },
+    });
     const refused = await host.client.send('unreachable');
-    expect(refused.status).toMatchObject({ state: 'TASK_STATE_FAILED', message: { parts: [{ text: 'The session is gone.' }] } });
+    expect(refused.status).toMatchObject({
+      state: 'TASK_STATE_FAILED',
+      message: { parts: [{ text: 'The session is gone.' }] },
+    });
   });
 
   it('is told to stop what it does when a task is canceled, and the next one starts after that', async () => {
@@ -118,6 +140,22 @@ describe('a host of sessions', () => {
     expect((await canceling).status.state).toBe('canceled');
     expect((await host.handed(1)).id).toBe(b.id);
     expect(host.agent.getActiveTaskForSession(host.sessions.contextToSession('ctx-123'))).toBe(b.id);
+  });
+
+  it('that cannot stop keeps its session to itself until it says that it is done', async () => {
+    await using host = await openHost(
+      { abortSession: () => Promise.reject(new Error('no such run')) },
+      { cancelGraceMs: 50 },
+    );
+    const [a, b] = [await host.send('a'), await host.send('b')];
+    const { sessionKey } = await host.handed(0);
+    expect(await host.sessions.cancelTask(a.id)).toMatchObject({
+      status: { state: 'canceled' },
+      metadata: { forced: true },
+    });
+    expect((await host.sessions.getTask(b.id)).status.state).toBe('submitted');
+    host.agent.onSessionComplete(sessionKey);
+    expect((await host.handed(1)).id).toBe(b.id);
   });
 
   it('maps contexts to sessions and back, whatever characters they have', async () => {
@@ -137,7 +175,12 @@ describe('a host of sessions', () => {
   it('shows an old task whose answer waits where the answer stands, not where the task stood', async () => {
     await using service = await openService();
     const { client } = service;
-    const sessions = createSessionService({ tasks: service.sealane.tasks, storage: service.sealane.storage, caller: service.caller, agent: 'echo' });
+    const sessions = createSessionService({
+      tasks: service.sealane.tasks,
+      storage: service.sealane.storage,
+      caller: service.caller,
+      agent: 'echo',
+    });
     const contextId = 'ctx-123';
     const asked = await client.send('@ask which?', { contextId });
     await client.submit('@sleep 600000', { contextId });
@@ -156,6 +199,9 @@ describe('a host of sessions', () => {
     host.agent.completeTask(task.id, 'done');
     for await (const item of stream) items.push(item.kind === 'event' ? item.event.event.kind : item.kind);
     expect(items).toEqual(['task', 'artifact-added', 'turn-ended']);
-    expect(await host.sessions.listTasks({ contextId: 'ctx-123' })).toMatchObject({ tasks: [{ id: task.id, status: { state: 'completed' } }], nextPageToken: null });
+    expect(await host.sessions.listTasks({ contextId: 'ctx-123' })).toMatchObject({
+      tasks: [{ id: task.id, status: { state: 'completed' } }],
+      nextPageToken: null,
+    });
   });
 });

@@ -20,10 +20,14 @@ interface Measured extends AsyncDisposable {
 }
 
 const startMeasured = async (folder: string): Promise<Measured> => {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'support/measured-service.ts'), [join(folder, 'tasks.db')], {
-    execArgv: ['--expose-gc', '--conditions=sealane:source', '--disable-warning=ExperimentalWarning'],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
+  const child: ChildProcess = fork(
+    join(import.meta.dirname, 'support/measured-service.ts'),
+    [join(folder, 'tasks.db')],
+    {
+      execArgv: ['--expose-gc', '--conditions=sealane:source', '--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    },
+  );
   const [{ url }] = (await once(child, 'message')) as [{ url: string }];
   return {
     url,
@@ -97,7 +101,7 @@ it(`readers that stop reading neither make the service grow nor slow the others,
 
   // What the eight have not taken is 160 MB; a batch for each, and the recent events once, may be in memory.
   const grown = (await measured.memory()) - before;
-expect(grown).toBeLessThan(EVENTS * EVENT_BYTES * 0.5);
+  expect(grown).toBeLessThan(EVENTS * EVENT_BYTES * 0.5);
 
   const caughtUp = await catchUp(stalled[0]!);
   expect(caughtUp).toEqual(Array.from({ length: EVENTS + 3 }, (_, index) => index + 1));

@@ -16,7 +16,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const idsOf = (events: readonly StreamEvent[]): readonly (number | undefined)[] => events.map(({ id }) => id);
-const upTo = (last: number, from = 1): readonly number[] => Array.from({ length: last - from + 1 }, (_, index) => from + index);
+const upTo = (last: number, from = 1): readonly number[] =>
+  Array.from({ length: last - from + 1 }, (_, index) => from + index);
 const chunkOf = ({ artifactUpdate }: StreamEvent): string => artifactUpdate?.artifact.parts[0]?.text ?? '';
 
 describe('the readers of a task', () => {
@@ -32,11 +33,11 @@ describe('the readers of a task', () => {
     expect(idsOf(whole)).toEqual(upTo(whole.length));
     const tail = (events: readonly StreamEvent[]): readonly string[] => events.map(({ text }) => text);
     // A stream begins with a snapshot of the task, numbered like its last event; from there on all are the same.
-    expect(tail(sent)).toEqual(tail(whole.slice(first.id!)));
+    expect(tail(sent)).toEqual(tail(whole.slice(first.id)));
     for (const reader of [one!, two!]) {
       const [snapshot, ...rest] = reader;
       expect(snapshot!.task!.id).toBe(id);
-      expect(tail(rest)).toEqual(tail(whole.slice(snapshot!.id!)));
+      expect(tail(rest)).toEqual(tail(whole.slice(snapshot!.id)));
     }
     expect(stateOf(whole.at(-1)!)).toBe('TASK_STATE_COMPLETED');
   });
@@ -60,7 +61,9 @@ describe('the readers of a task', () => {
       expect(idsOf(rest)).toEqual(upTo(rest.at(-1)!.id!, snapshot.id! + 1));
       expect(answerOf(snapshot.task!) + rest.map(chunkOf).join('')).toBe(whole);
     }
-    expect((await Promise.allSettled(readers)).filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(20);
+    expect((await Promise.allSettled(readers)).filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(
+      20,
+    );
   });
 
   it('that leave never stop a task: not a stream, not a subscription, not a call that waits', async () => {
@@ -80,7 +83,9 @@ describe('the readers of a task', () => {
         jsonrpc: '2.0',
         id: 1,
         method: 'SendMessage',
-        params: { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'awaited' }], contextId: 'awaited' } },
+        params: {
+          message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'awaited' }], contextId: 'awaited' },
+        },
       }),
     });
     await gate.started('awaited');
@@ -122,12 +127,15 @@ describe('Last-Event-ID', () => {
     expect(await (await client.subscribe(task!.id, last)).rest()).toEqual([]);
   });
 
-  it.each(['garbage', '-1', '1.5', '1e3', '0x10', '9'.repeat(16), '1, 2'])('that is no number (%s) is refused', async (value) => {
-    const { id } = await service.client.send('hello');
-    const refusal = await refusalOf(service.client.subscribe(id, value));
-    expect(refusal.code).toBe(-32602);
-    expect(refusal.data[0]?.metadata).toMatchObject({ field: 'Last-Event-ID' });
-  });
+  it.each(['garbage', '-1', '1.5', '1e3', '0x10', '9'.repeat(16), '1, 2'])(
+    'that is no number (%s) is refused',
+    async (value) => {
+      const { id } = await service.client.send('hello');
+      const refusal = await refusalOf(service.client.subscribe(id, value));
+      expect(refusal.code).toBe(-32602);
+      expect(refusal.data[0]?.metadata).toMatchObject({ field: 'Last-Event-ID' });
+    },
+  );
 
   it('later than the last event is refused', async () => {
     const { id } = await service.client.send('hello');

@@ -30,25 +30,47 @@ describe('task records', () => {
     });
     expect(await records.get('r-1')).toEqual(created);
     const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'done' }] } as const;
-    const updated = await records.update('r-1', { status: { state: 'completed', message }, artifacts: [{ artifactId: 'a', parts: [{ text: 'x' }] }] });
-    expect(updated).toMatchObject({ contextId: 'ctx', metadata: { a: 1 }, status: { state: 'completed', message }, artifacts: [{ artifactId: 'a' }] });
+    const updated = await records.update('r-1', {
+      status: { state: 'completed', message },
+      artifacts: [{ artifactId: 'a', parts: [{ text: 'x' }] }],
+    });
+    expect(updated).toMatchObject({
+      contextId: 'ctx',
+      metadata: { a: 1 },
+      status: { state: 'completed', message },
+      artifacts: [{ artifactId: 'a' }],
+    });
     expect(await records.get('r-1')).toEqual(updated);
     expect(await records.delete('r-1')).toBe(true);
-    expect([await records.get('r-1'), await records.update('r-1', {}), await records.delete('r-1')]).toEqual([null, null, false]);
+    expect([await records.get('r-1'), await records.update('r-1', {}), await records.delete('r-1')]).toEqual([
+      null,
+      null,
+      false,
+    ]);
   });
 
   it('refuse to create what exists, and to bring back what has ended', async () => {
     const records = createTaskRecords({ storage, owner: newOwner() });
     await records.create({ id: 'r-2', status: { state: 'completed' } });
     await expect(records.create({ id: 'r-2' })).rejects.toMatchObject({ code: 'conflict' });
-    await expect(records.update('r-2', { status: { state: 'working' } })).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('ended') });
-    expect(await records.update('r-2', { metadata: { note: 'corrected' } })).toMatchObject({ status: { state: 'completed' }, metadata: { note: 'corrected' } });
+    await expect(records.update('r-2', { status: { state: 'working' } })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('ended'),
+    });
+    expect(await records.update('r-2', { metadata: { note: 'corrected' } })).toMatchObject({
+      status: { state: 'completed' },
+      metadata: { note: 'corrected' },
+    });
   });
 
   it('are found by context and listed in pages, newest status first', async () => {
     const records = createTaskRecords({ storage, owner: newOwner() });
     for (let number = 0; number < 5; number += 1) {
-      await records.create({ id: `list-${number}`, contextId: number < 3 ? 'one' : 'two', status: { timestamp: `2026-01-01T00:00:0${number}.000Z` } });
+      await records.create({
+        id: `list-${number}`,
+        contextId: number < 3 ? 'one' : 'two',
+        status: { timestamp: `2026-01-01T00:00:0${number}.000Z` },
+      });
     }
     expect(idsOf(await records.findByContext('one'))).toEqual(['list-2', 'list-1', 'list-0']);
     expect(await records.findByContext('none')).toEqual([]);
@@ -56,7 +78,11 @@ describe('task records', () => {
     expect([idsOf(first.tasks), first.totalSize]).toEqual([['list-4', 'list-3'], 5]);
     const second = await records.list({ pageSize: 2, pageToken: first.nextPageToken! });
     const third = await records.list({ pageSize: 2, pageToken: second.nextPageToken! });
-    expect([idsOf(second.tasks), idsOf(third.tasks), third.nextPageToken]).toEqual([['list-2', 'list-1'], ['list-0'], null]);
+    expect([idsOf(second.tasks), idsOf(third.tasks), third.nextPageToken]).toEqual([
+      ['list-2', 'list-1'],
+      ['list-0'],
+      null,
+    ]);
   });
 
   it('save and load have nothing to do, because every write is durable when it answers', async () => {
@@ -68,10 +94,17 @@ describe('task records', () => {
     expect(await createTaskRecords({ storage, owner }).get('r-3')).toMatchObject({ id: 'r-3' });
   });
 
-  it('of one owner are nobody else\'s', async () => {
-    const [mine, other] = [createTaskRecords({ storage, owner: newOwner() }), createTaskRecords({ storage, owner: newOwner() })];
+  it("of one owner are nobody else's", async () => {
+    const [mine, other] = [
+      createTaskRecords({ storage, owner: newOwner() }),
+      createTaskRecords({ storage, owner: newOwner() }),
+    ];
     await mine.create({ id: 'private', contextId: 'shared' });
-    expect([await other.get('private'), await other.delete('private'), await other.findByContext('shared')]).toEqual([null, false, []]);
+    expect([await other.get('private'), await other.delete('private'), await other.findByContext('shared')]).toEqual([
+      null,
+      false,
+      [],
+    ]);
     expect(await other.update('private', { metadata: { mine: true } })).toBeNull();
     await expect(other.create({ id: 'private' })).rejects.toBeInstanceOf(SealaneError);
     expect(await mine.get('private')).toMatchObject({ metadata: {} });
@@ -84,8 +117,14 @@ describe('task records', () => {
     const running = await service.client.submit('work', { contextId: 'x' });
     const waiting = await service.client.submit('later', { contextId: 'x' });
     expect(await records.get(running.id)).toMatchObject({ status: { state: 'working' } });
-    expect(await records.get(waiting.id)).toMatchObject({ status: { state: 'submitted' }, metadata: { queuePosition: 1, queuedAt: expect.any(Number) } });
-    await expect(records.update(running.id, { status: { state: 'completed' } })).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('worked on') });
+    expect(await records.get(waiting.id)).toMatchObject({
+      status: { state: 'submitted' },
+      metadata: { queuePosition: 1, queuedAt: expect.any(Number) },
+    });
+    await expect(records.update(running.id, { status: { state: 'completed' } })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('worked on'),
+    });
     expect(await records.delete(running.id)).toBe(false);
     (await gate.started('work')).end();
     await gate.started('later');
@@ -93,12 +132,22 @@ describe('task records', () => {
 });
 
 describe('a task shelf', () => {
-  const taskOf = (id: string, extra: Partial<TaskInput> = {}): TaskInput => ({ id, contextId: 'ctx', status: { state: 'working' }, ...extra });
+  const taskOf = (id: string, extra: Partial<TaskInput> = {}): TaskInput => ({
+    id,
+    contextId: 'ctx',
+    status: { state: 'working' },
+    ...extra,
+  });
 
   it('saves, overwrites and deletes whole tasks', async () => {
     const shelf = createTaskShelf({ storage, owner: newOwner() });
-    await shelf.save(taskOf('s-1', { status: { state: 'working', message: 'on it', timestamp: '2026-01-01T00:00:00.000Z' } }));
-    expect(await shelf.get('s-1')).toMatchObject({ kind: 'task', status: { state: 'working', message: { parts: [{ text: 'on it' }] }, timestamp: '2026-01-01T00:00:00.000Z' } });
+    await shelf.save(
+      taskOf('s-1', { status: { state: 'working', message: 'on it', timestamp: '2026-01-01T00:00:00.000Z' } }),
+    );
+    expect(await shelf.get('s-1')).toMatchObject({
+      kind: 'task',
+      status: { state: 'working', message: { parts: [{ text: 'on it' }] }, timestamp: '2026-01-01T00:00:00.000Z' },
+    });
     await shelf.save(taskOf('s-1', { metadata: { second: true } }));
     await shelf.save(taskOf('s-1', { metadata: { second: true } }));
     expect(await shelf.get('s-1')).toMatchObject({ metadata: { second: true } });
@@ -108,7 +157,8 @@ describe('a task shelf', () => {
 
   it('lists in the order of the first save, by a cursor that is the id of the last task', async () => {
     const shelf = createTaskShelf({ storage, owner: newOwner() });
-    for (let number = 0; number < 7; number += 1) await shelf.save(taskOf(`o-${number}`, { contextId: number % 2 ? 'odd' : 'even' }));
+    for (let number = 0; number < 7; number += 1)
+      await shelf.save(taskOf(`o-${number}`, { contextId: number % 2 ? 'odd' : 'even' }));
     await shelf.save(taskOf('o-0', { contextId: 'even', metadata: { saved: 'again' } }));
     const first = await shelf.list({ limit: 3 });
     expect([idsOf(first.tasks), first.nextCursor]).toEqual([['o-0', 'o-1', 'o-2'], 'o-2']);
@@ -125,7 +175,9 @@ describe('a task shelf', () => {
   it('moves a limit outside 1 to 200 inside, and lists 50 without one', async () => {
     const shelf = createTaskShelf({ storage, owner: newOwner() });
     for (let number = 0; number < 210; number += 1) await shelf.save(taskOf(`l-${number}`));
-    const sizes = await Promise.all([0, -5, 1, 200, 201, 100_000].map(async (limit) => (await shelf.list({ limit })).tasks.length));
+    const sizes = await Promise.all(
+      [0, -5, 1, 200, 201, 100_000].map(async (limit) => (await shelf.list({ limit })).tasks.length),
+    );
     expect(sizes).toEqual([1, 1, 1, 200, 200, 200]);
     expect((await shelf.list()).tasks).toHaveLength(50);
   });
@@ -143,7 +195,9 @@ describe('a task shelf', () => {
 
   it('gives its last place to one of many who come at the same moment', async () => {
     const shelf = createTaskShelf({ storage, owner: newOwner(), maxTasks: 5 });
-    const saves = await Promise.allSettled(Array.from({ length: 20 }, (_, number) => shelf.save(taskOf(`p-${number}`))));
+    const saves = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, number) => shelf.save(taskOf(`p-${number}`))),
+    );
     expect(saves.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
     expect((await shelf.list()).tasks).toHaveLength(5);
   });
@@ -153,25 +207,41 @@ describe('a task shelf', () => {
     await shelf.save(taskOf('w-1'));
     expect(await shelf.getPushConfig('w-1')).toBeNull();
     await shelf.savePushConfig('w-1', { url: 'https://example.com/hook', token: 'secret' });
-    expect(await shelf.getPushConfig('w-1')).toEqual({ taskId: 'w-1', url: 'https://example.com/hook', token: 'secret', status: 'active' });
+    expect(await shelf.getPushConfig('w-1')).toEqual({
+      taskId: 'w-1',
+      url: 'https://example.com/hook',
+      token: 'secret',
+      status: 'active',
+    });
     await shelf.savePushConfig('w-1', { url: 'https://example.com/other', status: 'failed' });
-    expect(await shelf.getPushConfig('w-1')).toEqual({ taskId: 'w-1', url: 'https://example.com/other', status: 'failed' });
+    expect(await shelf.getPushConfig('w-1')).toEqual({
+      taskId: 'w-1',
+      url: 'https://example.com/other',
+      status: 'failed',
+    });
     expect([await shelf.deletePushConfig('w-1'), await shelf.deletePushConfig('w-1')]).toEqual([true, false]);
     await shelf.savePushConfig('w-1', { url: 'https://example.com/hook' });
     await shelf.delete('w-1');
     await shelf.save(taskOf('w-1'));
     expect(await shelf.getPushConfig('w-1')).toBeNull();
-    await expect(shelf.savePushConfig('nobody', { url: 'https://example.com' })).rejects.toMatchObject({ code: 'task-not-found' });
+    await expect(shelf.savePushConfig('nobody', { url: 'https://example.com' })).rejects.toMatchObject({
+      code: 'task-not-found',
+    });
   });
 
   it('of one owner shows nothing to another, webhooks included', async () => {
-    const [mine, other] = [createTaskShelf({ storage, owner: newOwner() }), createTaskShelf({ storage, owner: newOwner() })];
+    const [mine, other] = [
+      createTaskShelf({ storage, owner: newOwner() }),
+      createTaskShelf({ storage, owner: newOwner() }),
+    ];
     await mine.save(taskOf('x-1'));
     await mine.savePushConfig('x-1', { url: 'https://example.com/mine' });
     expect([await other.get('x-1'), await other.delete('x-1'), (await other.list()).tasks]).toEqual([null, false, []]);
     await expect(other.save(taskOf('x-1'))).rejects.toBeInstanceOf(Error);
     expect(await other.getPushConfig('x-1')).toBeNull();
-    await expect(other.savePushConfig('x-1', { url: 'https://example.com/stolen' })).rejects.toMatchObject({ code: 'task-not-found' });
+    await expect(other.savePushConfig('x-1', { url: 'https://example.com/stolen' })).rejects.toMatchObject({
+      code: 'task-not-found',
+    });
     expect(await other.deletePushConfig('x-1')).toBe(false);
     expect(await mine.getPushConfig('x-1')).toMatchObject({ url: 'https://example.com/mine' });
   });

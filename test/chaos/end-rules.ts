@@ -54,6 +54,7 @@ const failure = (task: TaskEvidence, turn: LoggedTurn, runs: readonly AuditedRun
     return [`failed as interrupted after attempt ${last.attempt}, and had ${MAX_ATTEMPTS}.`];
   }
   const run = runs.find((one) => one.turn === turn.number && one.attempt === last.attempt);
-  const isExcused = run ? evidence.disturbances.touched(run.pid) : evidence.disturbances.any;
+  // A process that gets no time from a busy machine may lose its lease by itself; then its run has said so.
+  const isExcused = run ? evidence.disturbances.touched(run.pid) || run.how === 'aborted: lost' : evidence.disturbances.any;
   return isExcused ? [] : ['failed as interrupted, and nothing had happened to its process.'];
 };

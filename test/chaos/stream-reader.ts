@@ -23,7 +23,8 @@ export interface StreamReader {
   idle(): Promise<void>;
 }
 
-const END_WITHIN_MS = 10_000;
+/** Long enough for everything that waits in a lane to have its turn. */
+const END_WITHIN_MS = 60_000;
 const TRIES = 20;
 
 interface Wire {
@@ -94,7 +95,7 @@ export const createStreamReader = (options: {
       const late = delay(END_WITHIN_MS, 'late', { signal: timer.signal }).catch(() => 'late');
       const all = Promise.allSettled(open).then(() => 'ended');
       if (open.size > 0 && (await Promise.race([all, late])) === 'late') {
-        ledger.problem(`${open.size} streams did not end although their tasks had ${END_WITHIN_MS / 1000} s.`);
+        ledger.problem(`${open.size} streams did not end within ${END_WITHIN_MS / 1000} s of the last message.`);
       }
       timer.abort();
     },

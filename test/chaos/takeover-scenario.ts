@@ -20,6 +20,8 @@ const longWork = (random: SeededRandom): string =>
 export const takeoverScenario = async (
   options: WorldOptions & {
     readonly rounds: number;
+    readonly orderOf?: (random: SeededRandom) => string;
+    readonly pauseMs?: readonly [low: number, high: number];
     readonly startBoth: (world: ChaosWorld) => readonly [ServiceProcess, ServiceProcess];
     /** Resolves when the service is back. */
     readonly disturb: (world: ChaosWorld, service: ServiceProcess, round: number) => Promise<void>;
@@ -33,8 +35,8 @@ export const takeoverScenario = async (
     random: world.random.fork('load'),
     target: world.target,
     lanes: { fail: 6, retry: 8 },
-    orderOf: longWork,
-    pauseMs: [100, 800],
+    orderOf: options.orderOf ?? longWork,
+    pauseMs: options.pauseMs ?? [100, 800],
   });
   let evidence: Evidence | undefined;
   for (let round = 1; round <= options.rounds; round += 1) {

@@ -126,7 +126,7 @@ export const tamperings: readonly Tampering[] = [
   {
     what: 'a chunk that was written twice',
     finds: /has chunk 1 where chunk 2 belongs/,
-    tamper: (evidence, task) => withEvents(evidence, task, factsOf(task).flatMap((fact) => (fact.kind === 'artifact-added' ? [fact, fact] : [fact]))),
+    tamper: (evidence, task) => withEvents(evidence, task, factsOf(task).flatMap((fact): NewEvent[] => (fact.kind === 'artifact-added' ? [fact, fact] : [fact]))),
   },
   {
     what: 'an answer that is incomplete',

@@ -18,7 +18,11 @@ const sealane = await createSealane({
         const count = Number(textOf(turn.message.parts));
         for (let number = 1; number <= count; number += 1) {
           const text = `${number} `.padEnd(2000, '.');
-          await io.emit({ kind: 'artifact', artifact: { artifactId: `page-${Math.ceil(number / 100)}`, parts: [{ text }] }, append: number % 100 !== 1 });
+          await io.emit({
+            kind: 'artifact',
+            artifact: { artifactId: `page-${Math.ceil(number / 100)}`, parts: [{ text }] },
+            append: number % 100 !== 1,
+          });
         }
         return { state: 'completed' };
       },

@@ -9,7 +9,11 @@ export interface RawAnswer {
 }
 
 /** Writes bytes on a socket and reads until the other side is done, or has said enough. */
-export const talkRaw = async (url: string, bytes: string | Buffer, options: { readonly endsAfter?: boolean } = {}): Promise<RawAnswer> => {
+export const talkRaw = async (
+  url: string,
+  bytes: string | Buffer,
+  options: { readonly endsAfter?: boolean } = {},
+): Promise<RawAnswer> => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
@@ -27,7 +31,11 @@ export const talkRaw = async (url: string, bytes: string | Buffer, options: { re
   await isDone.promise;
   socket.destroy();
   const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
-  return { text, status: status === undefined ? undefined : Number(status), body: text.slice(text.indexOf('\r\n\r\n') + 4) };
+  return {
+    text,
+    status: status === undefined ? undefined : Number(status),
+    body: text.slice(text.indexOf('\r\n\r\n') + 4),
+  };
 };
 
 const isWhole = (text: string): boolean => {

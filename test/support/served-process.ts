@@ -81,7 +81,9 @@ export const serveInVain = async (dataDir: string, options: ServeOptions = {}): 
 
 const launch = (dataDir: string, { config, env = {}, args = [], uid }: ServeOptions) => {
   if (config !== undefined) writeFileSync(join(dataDir, 'sealane.yaml'), config);
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(sealane|npm|vitest|otel|node_options)/i.test(name)));
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(sealane|npm|vitest|otel|node_options)/i.test(name)),
+  );
   const words = [BIN, 'serve', '--port', '0', '--data-dir', dataDir, '--admin-key', ADMIN_KEY, ...args];
   const child = spawn(process.execPath, words, {
     ...(uid !== undefined && { uid, gid: uid }),
@@ -99,7 +101,7 @@ const launch = (dataDir: string, { config, env = {}, args = [], uid }: ServeOpti
     });
     void ended.then((end) => reject(new Error(`The service ended before it was ready: ${JSON.stringify(end)}`)));
   });
-  return { child, ended, ready, log: stderr.text };
+  return { child, ended, ready, log: () => stderr.text() };
 };
 
 const endOf = async (child: ChildProcess): Promise<number | null> => {

@@ -27,7 +27,8 @@ export const openService = async (options: Partial<SealaneOptions> = {}): Promis
     adminKey: ADMIN_KEY,
     ratePerMinute: 1_000_000,
     ...options,
-    settings: { drainMs: 0, cancelGraceMs: 2000, ...options.settings },
+    // Nothing may depend on the slow look behind lost hints: in one process no hint is lost.
+    settings: { drainMs: 0, cancelGraceMs: 2000, pollMs: 60_000, ...options.settings },
   });
   const url = await sealane.app.listen({ host: '127.0.0.1', port: 0 });
   const admin = createAdminClient(url, ADMIN_KEY);

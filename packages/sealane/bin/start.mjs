@@ -27,6 +27,14 @@ const isBuildCurrent = () => {
 process.env.NODE_COMPILE_CACHE ||= join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sealane');
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
+// A service under load makes much that is garbage a moment later. A larger nursery is cleaned less often; it can only be
+// had by a flag, so the process becomes itself once more, with the flag. It grows when it is needed and not before.
+const NURSERY = '--max-semi-space-size=64';
+const isServing = process.argv.slice(2).find((argument) => !argument.startsWith('-')) === 'serve';
+if (isServing && process.execve && process.platform !== 'win32' && !process.execArgv.includes(NURSERY)) {
+  process.execve(process.execPath, [process.execPath, NURSERY, ...process.execArgv, ...process.argv.slice(1)], process.env);
+}
+
 // Loading fills the nursery of the heap with what is garbage a moment later, and a nursery that has grown stays resident.
 // It may grow again when the service has started (see `serve`).
 setFlagsFromString('--semi-space-growth-factor=1');

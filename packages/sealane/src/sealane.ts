@@ -92,8 +92,18 @@ const withNews = (lanes: LaneStore, tell: () => Promise<void>): LaneStore => ({
 
 /** Builds a service out of a store and agents, and starts it: the one place that knows everybody. */
 export const createSealane = async (options: SealaneOptions): Promise<Sealane> => {
+  if (typeof options.store !== 'string') return await startOn(options.store, options);
+  const storage = await openStore(options.store);
+  try {
+    return await startOn(storage, options);
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+};
+
+const startOn = async (storage: Storage, options: SealaneOptions): Promise<Sealane> => {
   const log = options.log ?? pino({ level: 'silent' });
-  const storage = typeof options.store === 'string' ? await openStore(options.store) : options.store;
   requireTaskStore(storage.tasks);
   const now = Date.now;
   const startedAt = now();
@@ -126,12 +136,7 @@ export const createSealane = async (options: SealaneOptions): Promise<Sealane> =
     startedAt,
     options: { scratchDir: join(tmpdir()), ...options.http },
   });
-  try {
-    await engine.start();
-  } catch (error) {
-    if (typeof options.store === 'string') await storage.close();
-    throw error;
-  }
+  await engine.start();
 
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> =>

@@ -126,7 +126,8 @@ export const createDispatcher = (options: {
     seat: (agent) => take(agent, 1),
     vacate: (agent) => {
       take(agent, -1);
-      if (backlog.size > 0) kick(true);
+      // With a limit per owner, a lane that was passed over may run now, and nobody else will say so.
+      if (backlog.size > 0 || settings.ownerRunning > 0) kick(true);
     },
     kick: () => kick(true),
     runningOf: (agent) => used.get(agent) ?? 0,

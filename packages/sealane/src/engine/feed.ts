@@ -19,6 +19,8 @@ export interface Feed {
   publish(id: TaskId, events: readonly Event[], task?: StoredTask): void;
   /** Another instance has committed something about these tasks. */
   wake(ids: readonly TaskId[]): void;
+  /** The task was deleted: whoever follows or awaits it is done. */
+  forget(id: TaskId): void;
   /** Starts to keep the task's events; what is published between this and `events` is not missed. */
   follow(scope: Scope, id: TaskId): Follower;
   /**
@@ -49,6 +51,7 @@ interface Entry {
   recentBytes: number;
   /** Counts the hints that something may be in the store that is not in `recent`. */
   hints: number;
+  isGone: boolean;
   readonly sleepers: Set<() => void>;
   readonly waiters: Set<Waiter>;
 }
@@ -72,7 +75,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   const entryOf = (id: TaskId): Entry => {
     let entry = entries.get(id);
     if (!entry) {
-      entry = { followers: 0, recent: [], recentBytes: 0, hints: 0, sleepers: new Set(), waiters: new Set() };
+      entry = { followers: 0, recent: [], recentBytes: 0, hints: 0, isGone: false, sleepers: new Set(), waiters: new Set() };
       entries.set(id, entry);
     }
     return entry;
@@ -151,7 +154,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       let seenHints = isCurrent ? entry.hints : -1;
       let pageSize = FIRST_PAGE;
       try {
-        while (!signal.aborted) {
+        while (!signal.aborted && !entry.isGone) {
           const ready = inMemory(entry, cursor);
           if (ready) {
             cursor = ready.event.seq;
@@ -202,6 +205,13 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         rouse(entry);
         void checkWaiters('all', id, entry);
       }
+    },
+    forget: (id) => {
+      const entry = entries.get(id);
+      if (!entry) return;
+      entry.isGone = true;
+      rouse(entry);
+      void settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
     },
     follow,
     settled: (scope, id, after, { waitMs, signal, isCurrent }) => {

@@ -3,7 +3,7 @@ import { type Event, type Message, type NewEvent, SealaneError, type State } fro
 import type { Finished, Result, Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
-import { createInbox } from './inbox.ts';
+import { createInbox, type Inbox } from './inbox.ts';
 import type { EngineObserver } from './observer.ts';
 import type { Persist } from './persist.ts';
 import { createRunOutput } from './run-output.ts';
@@ -55,20 +55,28 @@ export type Beginning = (turn: Turn, io: RunIo) => Promise<TurnEnd>;
 export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: Beginning): LiveRun => {
   const { settings, persist, now } = deps;
   const { token } = run;
-  const controller = new AbortController();
-  const inbox = createInbox();
+  // Most runs end before anybody asks for these.
+  let aborting: AbortController | undefined;
+  let inbox: Inbox | undefined;
   const watcher = deps.observer.runStarted?.(run, entry.connector.kind);
   let stopReason: StopReason | undefined = run.ended ? 'ended' : run.cancelRequested ? 'canceled' : undefined;
   let seenSeq = run.seq;
   let isAsking = false;
+  let isOver = false;
   let hasEnded = run.ended;
   let graceTimer: NodeJS.Timeout | undefined;
   let wakeQuarantine: (() => void) | undefined;
 
+  const openInbox = (): Inbox => {
+    inbox ??= createInbox();
+    if (isOver) inbox.close();
+    return inbox;
+  };
+
   const stop = (reason: StopReason): void => {
     if (stopReason === 'lost' || (stopReason !== undefined && reason !== 'lost')) return;
     stopReason = reason;
-    controller.abort(reason);
+    aborting?.abort(reason);
     if (reason === 'lost' || reason === 'ended') return;
     graceTimer = setTimeout(() => void forceEnd(), settings.cancelGraceMs);
   };
@@ -90,9 +98,15 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
   });
 
   const io: RunIo = {
-    signal: controller.signal,
+    get signal() {
+      aborting ??= new AbortController();
+      if (stopReason !== undefined && !aborting.signal.aborted) aborting.abort(stopReason);
+      return aborting.signal;
+    },
     attempt: run.attempt,
-    inbox,
+    get inbox() {
+      return openInbox();
+    },
     say,
     remember: async (ref) => {
       const result = await deps.persist.remember(token, ref);
@@ -129,19 +143,22 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
     setTimeout(() => wakeQuarantine?.(), settings.quarantineMs).unref();
   };
 
+  const endClocks = (deadline: NodeJS.Timeout): void => {
+    clearTimeout(deadline);
+    clearTimeout(graceTimer);
+    isOver = true;
+    inbox?.close();
+  };
+
   const live = async (): Promise<void> => {
     const deadlineMs = run.startedAt + entry.taskTimeoutMs - now();
     const deadline = setTimeout(() => stop('timeout'), Math.max(0, Math.min(deadlineMs, 2 ** 31 - 1)));
     try {
       const end = await work();
-      clearTimeout(deadline);
-      clearTimeout(graceTimer);
-      inbox.close();
+      endClocks(deadline);
       await conclude(end);
     } finally {
-      clearTimeout(deadline);
-      clearTimeout(graceTimer);
-      inbox.close();
+      endClocks(deadline);
     }
   };
 
@@ -228,7 +245,7 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
         if (event.kind === 'cancel-requested') stop('canceled');
         else if (event.kind === 'message-received') {
           isAsking = false;
-          inbox.deliver(event.message);
+          openInbox().deliver(event.message);
         } else if (event.kind === 'turn-ended' && event.forced) stop('ended');
       }
     },

@@ -255,7 +255,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
     remove: async (caller, id) => {
       const result = await store.remove(scopeOf(caller), id);
-      if (result.ok) return;
+      if (result.ok) return feed.forget(id);
       if (result.why === 'busy') throw new SealaneError('conflict', `Task "${id}" is running. Cancel it first.`, { facts: { taskId: id } });
       throw taskNotFound(id);
     },

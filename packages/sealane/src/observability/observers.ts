@@ -15,6 +15,7 @@ export const combineObservers = (observers: readonly EngineObserver[]): EngineOb
       const watcher = observer.runStarted?.(run, connector);
       if (watcher) watching.push(watcher);
     }
+    if (watching.length === 1) return watching[0];
     const traceparent = watching.find((watcher) => watcher.traceparent !== undefined)?.traceparent;
     return {
       ...(traceparent !== undefined && { traceparent }),

@@ -50,7 +50,11 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
     byTask.set(turn.taskId, active);
     const onAbort = (): void => {
       const stopped = host.abortSession?.(turn.session, turn.taskId) ?? Promise.resolve();
-      stopped.finally(() => resolve({ state: 'canceled' })).catch(() => undefined);
+      // A host that could not stop is still at it: the lane is kept until it says otherwise.
+      stopped.then(
+        () => resolve({ state: 'canceled' }),
+        () => undefined,
+      );
     };
     io.signal.addEventListener('abort', onAbort, { once: true });
     try {

@@ -19,7 +19,7 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     workerData: options,
     name: `sealane-sqlite-${options.role}`,
     // What it allocates dies young and small; a larger nursery would only be resident.
-    resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    resourceLimits: { maxYoungGenerationSizeMb: Number(process.env["YG"] ?? 4) },
   });
   const waiting = new Map<number, { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }>();
   let lastId = 0;

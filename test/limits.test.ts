@@ -1,0 +1,136 @@
+import { type AgentConnector, sessionKeyOf } from 'sealane';
+import { describe, expect, it } from 'vitest';
+
+import { answerOf, refusalOf, statusTextOf } from './support/a2a-client.ts';
+import { createGateAgent } from './support/gate-agent.ts';
+import { openService } from './support/service.ts';
+
+/** An agent that does what the test says, once per message. */
+const agentOf = (run: AgentConnector['run']): AgentConnector => ({
+  kind: 'scripted',
+  session: sessionKeyOf,
+  run,
+  stop: async () => 'dead',
+  close: async () => undefined,
+});
+
+const KIB = 1024;
+
+describe('an answer that is too large', () => {
+  it.each([
+    ['eventBytes', '@big 3000'],
+    ['artifactBytes', '@stream 30 0'],
+    ['taskBytes', '@stream 60 0'],
+  ] as const)(
+    'for limits.%s fails its task with the reason too-large, and the service goes on',
+    async (limit, text) => {
+      const large = { eventBytes: 100 * KIB, artifactBytes: 100 * KIB, taskBytes: 100 * KIB };
+      await using service = await openService({ settings: { ...large, [limit]: 2 * KIB } });
+      const { client } = service;
+      const failed = await client.send(text);
+      expect(failed).toMatchObject({ status: { state: 'TASK_STATE_FAILED' }, metadata: { reason: 'too-large' } });
+      expect(answerOf(failed).length).toBeLessThanOrEqual(2 * KIB);
+      expect((await client.send('small')).status.state).toBe('TASK_STATE_COMPLETED');
+    },
+  );
+
+  it('is copied into the last status only as far as that makes sense', async () => {
+    await using service = await openService();
+    const task = await service.client.send('@big 100000');
+    expect(answerOf(task)).toHaveLength(100_000);
+    expect(statusTextOf(task)).toHaveLength(16 * KIB);
+  });
+});
+
+describe('an owner', () => {
+  it('with as many waiting turns as it may have is refused, and others are not', async () => {
+    const gate = createGateAgent();
+    await using service = await openService({
+      agents: { gate: { connector: gate.connector, concurrency: 1 } },
+      settings: { ownerWaiting: 2 },
+    });
+    const [ann, bob] = await Promise.all([service.clientOf('ann'), service.clientOf('bob')]);
+    await ann.submit('runs');
+    await Promise.all([ann.submit('waits'), ann.submit('waits too')]);
+    const refusal = await refusalOf(ann.submit('too many'));
+    expect(refusal.code).toBe(-32016);
+    expect(refusal.headers.get('retry-after')).toBe('10');
+    expect((await ann.list()).totalSize).toBe(3);
+    expect((await bob.submit('mine')).status.state).toBe('TASK_STATE_SUBMITTED');
+  });
+
+  it('with as many runs as it may have waits, and others do not', async () => {
+    const gate = createGateAgent();
+    await using service = await openService({
+      agents: { gate: { connector: gate.connector } },
+      settings: { ownerRunning: 2 },
+    });
+    const [ann, bob] = await Promise.all([service.clientOf('ann'), service.clientOf('bob')]);
+    for (const text of ['one', 'two', 'three']) await ann.submit(text);
+    await Promise.all([gate.started('one'), gate.started('two')]);
+    await bob.submit('mine');
+    await gate.started('mine');
+    expect(gate.begun).not.toContain('three');
+    const { tasks } = await ann.list({ status: 'TASK_STATE_SUBMITTED' });
+    expect(tasks.map(({ history }) => history![0]!.parts)).toEqual([[{ text: 'three' }]]);
+    (await gate.started('one')).end();
+    await gate.started('three');
+  });
+});
+
+it('an agent runs no more at the same time than it may, and the rest wait', async () => {
+  const gate = createGateAgent();
+  await using service = await openService({ agents: { gate: { connector: gate.connector, concurrency: 3 } } });
+  const { client } = service;
+  for (let number = 0; number < 9; number += 1) await client.submit(`task ${number}`);
+  for (let number = 0; number < 9; number += 1) (await gate.startedAt(number)).end();
+  expect(gate.mostAtOnce()).toBe(3);
+});
+
+describe('an agent', () => {
+  it('that breaks fails its task with its words, and the lane goes on', async () => {
+    const agent = agentOf(async ({ message }) => {
+      if (message.parts[0]?.text === 'break') throw new Error('the cable is loose');
+      return { state: 'completed' };
+    });
+    await using service = await openService({ agents: { agent } });
+    const failed = await service.client.send('break', { contextId: 'x' });
+    expect(failed).toMatchObject({ status: { state: 'TASK_STATE_FAILED' }, metadata: { reason: 'error' } });
+    expect(statusTextOf(failed)).toBe('the cable is loose');
+    expect((await service.client.send('again', { contextId: 'x' })).status.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  it('that may be tried again is tried three times in all, and keeps its place in the lane', async () => {
+    const attempts: string[] = [];
+    const agent = agentOf(async ({ message }, io) => {
+      const { attempt } = io;
+      const text = message.parts[0]?.text ?? '';
+      attempts.push(`${text} ${attempt}`);
+      await io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: `try ${attempt}` }] } });
+      return text === 'next' || (text === 'lucky' && attempt === 2)
+        ? { state: 'completed' }
+        : { state: 'failed', retryable: true, message: io.say('not now') };
+    });
+    await using service = await openService({
+      agents: { agent: { connector: agent, recovery: 'retry' } },
+      settings: { retryMs: 10, pollMs: 20 },
+    });
+    const { client } = service;
+    const sent = await Promise.all(['lucky', 'hopeless', 'next'].map((text) => client.send(text, { contextId: 'x' })));
+    expect(sent.map(({ status }) => status.state)).toEqual([
+      'TASK_STATE_COMPLETED',
+      'TASK_STATE_FAILED',
+      'TASK_STATE_COMPLETED',
+    ]);
+    expect(attempts.filter((attempt) => attempt.startsWith('hopeless'))).toEqual([
+      'hopeless 1',
+      'hopeless 2',
+      'hopeless 3',
+    ]);
+    // What an attempt left is replaced by the next.
+    expect(answerOf(sent[0]!)).toBe('try 2');
+    // Each has all its attempts before the next one of the lane has its first.
+    const texts = attempts.map((attempt) => attempt.split(' ')[0]);
+    expect(texts.filter((text, index) => text !== texts[index - 1])).toHaveLength(3);
+  });
+});

@@ -1,0 +1,45 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { answerOf, refusalOf } from './support/a2a-client.ts';
+import { eventually } from './support/eventually.ts';
+import { freshFolder, serve } from './support/served-process.ts';
+
+const ECHO = 'echo: { connector: echo, default: true }';
+
+it('a changed configuration is taken in without a restart, and what runs goes on', async () => {
+  using folder = freshFolder();
+  const file = join(folder.path, 'sealane.yaml');
+  const marker = join(folder.path, 'go-on');
+  const slow = `slow: { connector: command, command: [sh, -c, "while [ ! -e '${marker}' ]; do sleep 0.05; done; echo done"] }`;
+  await using service = await serve(folder.path, { config: `agents: { ${ECHO}, ${slow} }\n` });
+  const { client } = service;
+  const made = await service.admin.post<{ key: string }>('/keys', { name: 'hermes' });
+  const hermes = client.with({ key: made.key });
+  const running = await client.with({ path: '/agents/slow' }).submit('work');
+  await expect(client.with({ path: '/agents/upper' }).send('hello')).rejects.toMatchObject({ code: -32012 });
+
+  // One agent comes, one goes while it works, and a key is limited.
+  const upper = 'upper: { connector: command, command: [tr, a-z, A-Z] }';
+  writeFileSync(file, `agents: { ${ECHO}, ${upper} }\nkeys: { hermes: { agents: [upper] } }\n`);
+  const shouted = await eventually(() => client.with({ path: '/agents/upper' }).send('hello'));
+  expect(answerOf(shouted).trim()).toBe('HELLO');
+  expect((await refusalOf(hermes.send('hello'))).code).toBe(-32011);
+  expect((await client.get(running.id)).status.state).toBe('TASK_STATE_WORKING');
+  writeFileSync(marker, '');
+  await eventually(async () => expect((await client.get(running.id)).status.state).toBe('TASK_STATE_COMPLETED'));
+  expect(answerOf(await client.get(running.id)).trim()).toBe('done');
+  rmSync(marker);
+});
+
+it('a configuration that is wrong is told in the log and changes nothing', async () => {
+  using folder = freshFolder();
+  await using service = await serve(folder.path, { config: `agents: { ${ECHO} }\n` });
+  // Whoever answers has had the time to begin watching its file.
+  await service.client.send('hello');
+  writeFileSync(join(folder.path, 'sealane.yaml'), 'agents: { echo: { connector: ecko } }\n');
+  await eventually(() => expect(service.log()).toContain('the changed configuration is not used'));
+  expect((await service.client.send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
+});
