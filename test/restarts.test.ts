@@ -100,7 +100,7 @@ it('a service that is told to stop lets its readers go; what waited, and what wa
   expect(await stopping).toBe(0);
 
   await using second = await serve(folder.path);
-  const going = await second.client.subscribe(task.id, snapshot!.id!);
+  const going = await second.client.subscribe(task.id, snapshot!.id);
   expect((await second.client.get(task.id)).status.state).toBe('TASK_STATE_SUBMITTED');
   await second.admin.post('/lanes/resume', { agent: 'echo' });
   expect((await going.rest()).map(({ id }) => id)).toEqual([2, 3, 4]);

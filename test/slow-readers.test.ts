@@ -75,7 +75,7 @@ const catchUp = async (socket: Socket): Promise<readonly number[]> => {
   let rest = '';
   for await (const chunk of socket.setEncoding('utf8')) {
     rest += chunk as string;
-    for (const [, id] of rest.matchAll(/^id: (\d+)$/gm)) numbers.push(Number(id));
+    for (const [, id] of rest.matchAll(/^id: (\d+)\n/gm)) numbers.push(Number(id));
     rest = rest.slice(rest.lastIndexOf('\n') + 1);
     if (numbers.at(-1) === EVENTS + 3) break;
   }

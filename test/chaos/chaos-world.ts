@@ -101,10 +101,13 @@ export const createWorld = async ({ name, store, configOf, mayTimeOut = false, i
   const target = async (): Promise<A2aClient> => {
     for (;;) {
       const alive = services.filter((service) => service.isAlive);
-      if (alive.length > 0) {
+      if (alive.length === 0) await started.promise;
+      else {
         const client = await clientOf(random.pick(alive)).catch(() => undefined);
         if (client) return client;
-      } else await started.promise;
+        // It was killed before it was ready, and the news of its end are still on their way.
+        await delay(10);
+      }
     }
   };
 
