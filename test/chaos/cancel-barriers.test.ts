@@ -82,7 +82,10 @@ describe.each(Object.keys(STORES))('on %s a cancel between claim and start', (na
     const task = await client.submit('b', { contextId: 'x' });
     cancelAtStart(task.id);
     (await gate.started('a')).end();
-    await eventually(async () => expect((await client.get(task.id)).status.state).toBe('TASK_STATE_CANCELED'), PROMPT_MS);
+    await eventually(
+      async () => expect((await client.get(task.id)).status.state).toBe('TASK_STATE_CANCELED'),
+      PROMPT_MS,
+    );
     expect((await canceled())?.status.state).toBe('TASK_STATE_CANCELED');
     await client.submit('c', { contextId: 'x' });
     (await gate.started('c')).end();
@@ -95,7 +98,10 @@ describe.each(Object.keys(STORES))('on %s a cancel between claim and start', (na
     await eventually(async () => expect((await client.get(task.id)).status.state).toBe('TASK_STATE_INPUT_REQUIRED'));
     cancelAtStart(task.id);
     await client.submit('answer', { taskId: task.id });
-    await eventually(async () => expect((await client.get(task.id)).status.state).toBe('TASK_STATE_CANCELED'), PROMPT_MS);
+    await eventually(
+      async () => expect((await client.get(task.id)).status.state).toBe('TASK_STATE_CANCELED'),
+      PROMPT_MS,
+    );
     expect((await canceled())?.status.state).toBe('TASK_STATE_CANCELED');
   });
 });

@@ -61,7 +61,11 @@ const AT_ONCE = 250;
  * `races` tasks on a store in memory, each canceled at about the moment at which it ends by itself, by its timeout, or
  * starts anew after an answer. Every task must end once, and as its canceler was told.
  */
-export const raceCancels = async (races: number, random: SeededRandom, store: Storage | 'memory' = 'memory'): Promise<RaceTally> => {
+export const raceCancels = async (
+  races: number,
+  random: SeededRandom,
+  store: Storage | 'memory' = 'memory',
+): Promise<RaceTally> => {
   await using service = await openService({
     store,
     agents: {
@@ -78,7 +82,12 @@ export const raceCancels = async (races: number, random: SeededRandom, store: St
 
   const send = async (text: string, to: { readonly agent?: string; readonly taskId?: string }): Promise<string> => {
     started += 1;
-    const message = { messageId: `m-${started}`, role: 'ROLE_USER' as const, parts: [{ text }], ...(to.taskId !== undefined && { taskId: to.taskId }) };
+    const message = {
+      messageId: `m-${started}`,
+      role: 'ROLE_USER' as const,
+      parts: [{ text }],
+      ...(to.taskId !== undefined && { taskId: to.taskId }),
+    };
     const request = { message, dialect: '1.0', ...(to.agent !== undefined && { agent: to.agent }) };
     const outcome = await tasks.send(caller, request, { wait: false, signal: new AbortController().signal });
     if (outcome.kind !== 'task') throw new Error('A message came back.');
@@ -109,7 +118,9 @@ export const raceCancels = async (races: number, random: SeededRandom, store: St
   const lookAt = async (id: string, order: string, answer: string): Promise<readonly string[]> => {
     const events = await storage.tasks.read('all', id, 0, 1000);
     const task = await storage.tasks.find('all', id);
-    return judge(events, task?.state, answer).map((problem) => `Task ${id} ("${order}", cancel answered ${answer}): ${problem}`);
+    return judge(events, task?.state, answer).map(
+      (problem) => `Task ${id} ("${order}", cancel answered ${answer}): ${problem}`,
+    );
   };
 
   for (let done = 0; done < races; done += AT_ONCE) {
@@ -118,7 +129,11 @@ export const raceCancels = async (races: number, random: SeededRandom, store: St
   return { races, canceled, tooLate, violations };
 };
 
-const cancel = async (tasks: Awaited<ReturnType<typeof openService>>['sealane']['tasks'], caller: Caller, id: string): Promise<string> => {
+const cancel = async (
+  tasks: Awaited<ReturnType<typeof openService>>['sealane']['tasks'],
+  caller: Caller,
+  id: string,
+): Promise<string> => {
   try {
     return (await tasks.cancel(caller, id)).state;
   } catch (error) {
@@ -135,6 +150,7 @@ const judge = (events: readonly Event[], state: string | undefined, answer: stri
   if (answer === 'task-not-cancelable') {
     return state === 'canceled' ? [`its canceler was told that it was too late, and it is canceled. ${told}`] : [];
   }
-  if (answer !== 'canceled') return [`its canceler was told neither that it is canceled nor that it is too late. ${told}`];
+  if (answer !== 'canceled')
+    return [`its canceler was told neither that it is canceled nor that it is too late. ${told}`];
   return state === 'canceled' ? [] : [`its cancel was accepted, and it is ${state}. ${told}`];
 };

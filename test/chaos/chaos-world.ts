@@ -24,7 +24,7 @@ export interface ChaosWorld extends AsyncDisposable {
   start(more?: StartOptions): ServiceProcess;
   clientOf(service: ServiceProcess): Promise<A2aClient>;
   /** Any service that is up; waits until one is. */
-  target(): Promise<A2aClient>;
+  readonly target: () => Promise<A2aClient>;
   /** Waits until every task has ended or asks something, or the time is up: then `check` says what is stuck. */
   settle(withinMs: number): Promise<void>;
   /** Throws an error that lists every violation. */
@@ -58,7 +58,13 @@ export const CHAOS_SETTINGS: HostConfig['settings'] = {
   cancelGraceMs: 5000,
 };
 
-export const createWorld = async ({ name, store, configOf, mayTimeOut = false, isSabotaged = false }: WorldOptions): Promise<ChaosWorld> => {
+export const createWorld = async ({
+  name,
+  store,
+  configOf,
+  mayTimeOut = false,
+  isSabotaged = false,
+}: WorldOptions): Promise<ChaosWorld> => {
   const folder = await mkdtemp(join(tmpdir(), 'sealane-chaos-'));
   const config = configOf?.(folder);
   const random = seededRandom(name);

@@ -62,7 +62,12 @@ const isPlain = ({ state, events }: TaskEvidence): boolean =>
 
 describe('a service that is broken on purpose is found out', () => {
   it('when runs of one lane meet', async () => {
-    const options = { name: 'split lanes', store: sqlite, isSabotaged: true, configOf: () => ({ sabotage: 'split-lanes' as const }) };
+    const options = {
+      name: 'split lanes',
+      store: sqlite,
+      isSabotaged: true,
+      configOf: () => ({ sabotage: 'split-lanes' as const }),
+    };
     await expect(calmScenario(options, 2000)).rejects.toThrow(/Two runs at once in lane/);
   });
 

@@ -12,9 +12,13 @@ export const endRules: Rule = (evidence) => {
   const runs = Map.groupBy(auditedRuns(evidence.audit), ({ task }) => task);
   return [
     ...evidence.tasks.flatMap((task) =>
-      ending(task, runs.get(task.id) ?? [], evidence).map((problem) => `Task ${task.id} (agent ${task.agent}) ${problem}`),
+      ending(task, runs.get(task.id) ?? [], evidence).map(
+        (problem) => `Task ${task.id} (agent ${task.agent}) ${problem}`,
+      ),
     ),
-    ...evidence.lanes.map(({ key, waiting, running }) => `Lane ${key} is not empty: ${waiting} waiting, running ${running ?? 'nothing'}.`),
+    ...evidence.lanes.map(
+      ({ key, waiting, running }) => `Lane ${key} is not empty: ${waiting} waiting, running ${running ?? 'nothing'}.`,
+    ),
   ];
 };
 
@@ -26,24 +30,27 @@ const ending = (task: TaskEvidence, runs: readonly AuditedRun[], evidence: Evide
   if ((isAsked || ledger.cancels.has(task.id)) && task.state !== 'canceled') {
     return [`was canceled while it was open, and is ${task.state}.`];
   }
-  if (task.state === 'input-required') return last.order === 'ask' ? [] : [`waits for an answer, but was told to ${last.order}.`];
-  if (!isTerminal(task.state)) return [`is stuck: it is ${task.state}, its last event is ${JSON.stringify(task.events.at(-1))}.`];
+  if (task.state === 'input-required')
+    return last.order === 'ask' ? [] : [`waits for an answer, but was told to ${last.order}.`];
+  if (!isTerminal(task.state))
+    return [`is stuck: it is ${task.state}, its last event is ${JSON.stringify(task.events.at(-1))}.`];
   if (runs.some((run) => run.to === undefined && !evidence.disturbances.touched(run.pid))) {
     return [`has ended as ${task.state}, but a run of it still goes on.`];
   }
-  switch (task.state) {
-    case 'canceled':
-      return ledger.cancelsTried.has(task.id) ? [] : ['is canceled, and nobody asked for that.'];
-    case 'completed':
-      return ['work', 'stubborn', 'huge'].includes(last.order) ? [] : [`completed, but was told to ${last.order}.`];
-    case 'failed':
-      return failure(task, last, runs, evidence);
-    default:
-      return [`ended as ${task.state}, which nobody ordered.`];
+  if (task.state === 'failed') return failure(task, last, runs, evidence);
+  if (task.state === 'canceled') {
+    return ledger.cancelsTried.has(task.id) ? [] : ['is canceled, and nobody asked for that.'];
   }
+  if (task.state !== 'completed') return [`ended as ${task.state}, which nobody ordered.`];
+  return ['work', 'stubborn', 'huge'].includes(last.order) ? [] : [`completed, but was told to ${last.order}.`];
 };
 
-const failure = (task: TaskEvidence, turn: LoggedTurn, runs: readonly AuditedRun[], evidence: Evidence): readonly string[] => {
+const failure = (
+  task: TaskEvidence,
+  turn: LoggedTurn,
+  runs: readonly AuditedRun[],
+  evidence: Evidence,
+): readonly string[] => {
   const reason = turn.end?.event.kind === 'turn-ended' ? (turn.end.event.reason ?? 'none') : 'none';
   if (reason === 'ordered') return turn.order === 'fail' ? [] : [`failed as ordered, but was told to ${turn.order}.`];
   if (reason === 'timeout' && evidence.mayTimeOut) return [];
@@ -55,6 +62,8 @@ const failure = (task: TaskEvidence, turn: LoggedTurn, runs: readonly AuditedRun
   }
   const run = runs.find((one) => one.turn === turn.number && one.attempt === last.attempt);
   // A process that gets no time from a busy machine may lose its lease by itself; then its run has said so.
-  const isExcused = run ? evidence.disturbances.touched(run.pid) || run.how === 'aborted: lost' : evidence.disturbances.any;
+  const isExcused = run
+    ? evidence.disturbances.touched(run.pid) || run.how === 'aborted: lost'
+    : evidence.disturbances.any;
   return isExcused ? [] : ['failed as interrupted, and nothing had happened to its process.'];
 };

@@ -26,7 +26,7 @@ export const killScenario = async (
     pauseMs: [20, 120],
   });
   let evidence: Evidence | undefined;
-  for (let kills = 0; kills < options.kills; ) {
+  for (let kills = 0; kills < options.kills;) {
     load.resume();
     await delay(random.between(100, 900));
     const before = kills;
@@ -64,12 +64,15 @@ export const summaryOf = ({ tasks, ledger }: Evidence): string => {
   const interrupted = count(({ events }) =>
     events.some(({ event }) => event.kind === 'turn-ended' && event.reason === 'interrupted'),
   );
+  const exhausted = count(({ events }) =>
+    events.some(({ event }) => event.kind === 'run-started' && event.attempt === 3),
+  );
   const retried = count(({ events }) => events.some(({ event }) => event.kind === 'run-lost'));
   const acknowledged = ledger.sent.filter(({ taskId }) => taskId !== undefined).length;
   const told = [...ledger.events.values()].reduce((sum, events) => sum + events.size, 0);
   return (
     `${tasks.length} tasks (${count(({ state }) => state === 'completed')} completed, ${interrupted} interrupted, ` +
-    `${retried} retried, ${count(({ state }) => state === 'canceled')} canceled), ` +
+    `${retried} retried, ${exhausted} of them to the third attempt, ${count(({ state }) => state === 'canceled')} canceled), ` +
     `${acknowledged} of ${ledger.sent.length} messages acknowledged, ${told} events told: all kept`
   );
 };

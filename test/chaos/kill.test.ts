@@ -18,13 +18,17 @@ it(`SQLite keeps every promise when its service is killed ${kills} times`, { tim
   expect(tasks.length).toBeGreaterThan(kills);
 });
 
-it(`PostgreSQL keeps every promise when its services are killed ${kills} times`, { timeout: 20 * MINUTES }, async () => {
-  const place = freshSchema();
-  const { tasks } = await killScenario({
-    name: 'kill -9 on PostgreSQL',
-    kills,
-    instances: 2,
-    store: () => ({ kind: 'postgres', ...place }),
-  });
-  expect(tasks.length).toBeGreaterThan(kills);
-});
+it(
+  `PostgreSQL keeps every promise when its services are killed ${kills} times`,
+  { timeout: 20 * MINUTES },
+  async () => {
+    const place = freshSchema();
+    const { tasks } = await killScenario({
+      name: 'kill -9 on PostgreSQL',
+      kills,
+      instances: 2,
+      store: () => ({ kind: 'postgres', ...place }),
+    });
+    expect(tasks.length).toBeGreaterThan(kills);
+  },
+);

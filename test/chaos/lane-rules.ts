@@ -23,7 +23,8 @@ export const laneRules: Rule = (evidence) => {
   return [...overlaps(runs, evidence.disturbances), ...repeats(runs, evidence.tasks), ...order(evidence, runs)];
 };
 
-const nameOf = ({ task, turn, attempt, pid }: AuditedRun): string => `task ${task} (turn ${turn}, attempt ${attempt}, process ${pid})`;
+const nameOf = ({ task, turn, attempt, pid }: AuditedRun): string =>
+  `task ${task} (turn ${turn}, attempt ${attempt}, process ${pid})`;
 
 export const auditedRuns = (audit: readonly AuditLine[]): readonly AuditedRun[] => {
   const runs: { -readonly [K in keyof AuditedRun]: AuditedRun[K] }[] = [];
@@ -79,8 +80,11 @@ const overlaps = (runs: readonly AuditedRun[], disturbances: Disturbances): read
     let longest: (typeof spans)[number] | undefined;
     for (const span of spans) {
       if (longest && span.from < longest.to && span.run !== longest.run) {
-        const until = longest.to === Infinity ? 'and still does' : `for another ${(longest.to - span.from).toFixed(1)} ms`;
-        problems.push(`Two runs at once in lane ${span.run.lane}: ${nameOf(span.run)} started while ${nameOf(longest.run)} ran ${until}.`);
+        const until =
+          longest.to === Infinity ? 'and still does' : `for another ${(longest.to - span.from).toFixed(1)} ms`;
+        problems.push(
+          `Two runs at once in lane ${span.run.lane}: ${nameOf(span.run)} started while ${nameOf(longest.run)} ran ${until}.`,
+        );
       }
       if (!longest || span.to > longest.to) longest = span;
     }
@@ -92,12 +96,18 @@ const overlaps = (runs: readonly AuditedRun[], disturbances: Disturbances): read
 const repeats = (runs: readonly AuditedRun[], tasks: readonly TaskEvidence[]): readonly string[] => {
   const problems: string[] = [];
   const logged = new Set(
-    tasks.flatMap((task) => turnsOf(task.events).flatMap(({ number, attempts }) => attempts.map(({ attempt }) => `${task.id} ${number} ${attempt}`))),
+    tasks.flatMap((task) =>
+      turnsOf(task.events).flatMap(({ number, attempts }) =>
+        attempts.map(({ attempt }) => `${task.id} ${number} ${attempt}`),
+      ),
+    ),
   );
   for (const [key, same] of Map.groupBy(runs, ({ task, turn, attempt }) => `${task} ${turn} ${attempt}`)) {
     const [run] = same;
-    if (run && same.length > 1) problems.push(`The same attempt ran ${same.length} times: ${same.map(nameOf).join(', ')}.`);
-    if (run && !logged.has(key)) problems.push(`An agent was given ${nameOf(run)}, but the log knows of no such start.`);
+    if (run && same.length > 1)
+      problems.push(`The same attempt ran ${same.length} times: ${same.map(nameOf).join(', ')}.`);
+    if (run && !logged.has(key))
+      problems.push(`An agent was given ${nameOf(run)}, but the log knows of no such start.`);
   }
   return problems;
 };
@@ -120,7 +130,9 @@ const order = ({ ledger, tasks }: Evidence, runs: readonly AuditedRun[]): readon
       if (task === undefined || at === undefined) continue;
       if (latest && at < latest.at) {
         const early = (latest.at - at).toFixed(1);
-        problems.push(`In lane ${lane} task ${task} started ${early} ms before task ${latest.task}, which was admitted earlier.`);
+        problems.push(
+          `In lane ${lane} task ${task} started ${early} ms before task ${latest.task}, which was admitted earlier.`,
+        );
       }
       if (taskId !== undefined && (!latest || at > latest.at)) latest = { task, at };
     }

@@ -79,7 +79,9 @@ export const createLoad = (options: LoadOptions): Load => {
     call: { readonly headers: Readonly<Record<string, string>>; readonly agent: string },
     random: SeededRandom,
   ): Promise<void> => {
-    const { ended } = await reader.open(client.stream('SendStreamingMessage', params, call), (id) => ledger.accepted(sent, id));
+    const { ended } = await reader.open(client.stream('SendStreamingMessage', params, call), (id) =>
+      ledger.accepted(sent, id),
+    );
     void ended.then((end) => {
       if (end?.state === 'input-required') answerTo(sent, end.taskId, call.agent, random);
     });
@@ -96,13 +98,15 @@ export const createLoad = (options: LoadOptions): Load => {
     const state = stateOfWire(task.status.state);
     ledger.state(task.id, state);
     if (state === 'input-required') answerTo(sent, task.id, agent, random);
-    else if (random.chance(0.2)) gate.track(cancel(task.id, random));
+    else if (random.chance(0.2)) void gate.track(cancel(task.id, random));
   };
 
   const answerTo = (asked: SentMessage, taskId: string, agent: string, random: SeededRandom): void => {
     if (asked.answers !== undefined || !gate.isOpen || random.chance(0.3)) return;
     const text = `work ${random.between(0, 40)} 2`;
-    gate.track(deliver(ledger.trying({ messageId: randomUUID(), lane: asked.lane, text, answers: taskId }), agent, random));
+    void gate.track(
+      deliver(ledger.trying({ messageId: randomUUID(), lane: asked.lane, text, answers: taskId }), agent, random),
+    );
   };
 
   const cancel = async (taskId: string, random: SeededRandom): Promise<void> => {
@@ -129,7 +133,9 @@ export const createLoad = (options: LoadOptions): Load => {
   };
 
   const clients = Object.entries(options.lanes).flatMap(([agent, count]) =>
-    Array.from({ length: count }, (_, index) => live(agent, `${agent}-${index}`, options.random.fork(`${agent}-${index}`))),
+    Array.from({ length: count }, (_, index) =>
+      live(agent, `${agent}-${index}`, options.random.fork(`${agent}-${index}`)),
+    ),
   );
   return {
     resume: () => gate.open(),

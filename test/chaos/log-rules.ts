@@ -61,7 +61,9 @@ const writers = (task: TaskEvidence, { number, attempts, end }: LoggedTurn): str
   if (end?.event.kind === 'turn-ended' && end.event.metadata?.['attempt'] !== undefined) {
     const { attempt, chunks } = end.event.metadata;
     if (attempt !== last?.attempt) {
-      problems.push(`turn ${number} was ended by attempt ${String(attempt)}, but attempt ${last?.attempt} was current.`);
+      problems.push(
+        `turn ${number} was ended by attempt ${JSON.stringify(attempt)}, but attempt ${last?.attempt} was current.`,
+      );
     }
     if (chunks !== undefined && last) problems.push(...answerOf(task, number, last, Number(chunks)));
   }
@@ -75,7 +77,8 @@ const chunkTexts = ({ events }: LoggedAttempt): readonly string[] =>
 const chunksOf = (attempt: LoggedAttempt, place: string): string[] => {
   for (const [index, text] of chunkTexts(attempt).entries()) {
     const chunk = readChunk(text);
-    if (chunk?.attempt !== attempt.attempt) return [`${place} has the chunk "${text.slice(0, 20)}" of another attempt.`];
+    if (chunk?.attempt !== attempt.attempt)
+      return [`${place} has the chunk "${text.slice(0, 20)}" of another attempt.`];
     if (chunk.chunk !== index + 1) return [`${place} has chunk ${chunk.chunk} where chunk ${index + 1} belongs.`];
   }
   return [];

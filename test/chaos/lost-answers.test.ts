@@ -70,11 +70,17 @@ describe('when PostgreSQL has committed and the line breaks before it can say so
     proxy.loseCommitOf('"text":"once"');
     await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'answer', parts: [{ text: 'once' }] } });
     await eventually(() => expect(proxy.commitsLost).toBe(1));
-    await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'answer', parts: [{ text: 'then' }] }, append: true });
+    await run.io.emit({
+      kind: 'artifact',
+      artifact: { artifactId: 'answer', parts: [{ text: 'then' }] },
+      append: true,
+    });
     run.end();
     await eventually(async () => expect((await client.get(task.id)).status.state).toBe('TASK_STATE_COMPLETED'));
     const events = await storage.tasks.read('all', task.id, 0, 100);
-    const said = events.flatMap(({ event }) => (event.kind === 'artifact-added' ? [event.artifact.parts[0]?.text] : []));
+    const said = events.flatMap(({ event }) =>
+      event.kind === 'artifact-added' ? [event.artifact.parts[0]?.text] : [],
+    );
     expect(said).toEqual(['once', 'then']);
   });
 

@@ -19,7 +19,11 @@ interface Wire {
 
 const submit = async (client: A2aClient, text: string, lane: string, agent: string): Promise<Wire> => {
   const message = { messageId: `${lane} ${text}`, role: 'ROLE_USER', parts: [{ text }], contextId: lane };
-  const { result } = await client.call('SendMessage', { message, configuration: { returnImmediately: true } }, { agent });
+  const { result } = await client.call(
+    'SendMessage',
+    { message, configuration: { returnImmediately: true } },
+    { agent },
+  );
   return result?.['task'] as Wire;
 };
 const stateOf = async (client: A2aClient, { id }: Wire): Promise<string | undefined> =>
@@ -27,7 +31,10 @@ const stateOf = async (client: A2aClient, { id }: Wire): Promise<string | undefi
 
 it('a task whose service was killed can be canceled through another one', async () => {
   const place = freshSchema();
-  await using world = await createWorld({ name: 'cancel with a dead owner', store: () => ({ kind: 'postgres', ...place }) });
+  await using world = await createWorld({
+    name: 'cancel with a dead owner',
+    store: () => ({ kind: 'postgres', ...place }),
+  });
   const { ledger } = world;
   const [doomed, other] = [world.start(), world.start()];
   const client = await world.clientOf(other);
@@ -43,7 +50,9 @@ it('a task whose service was killed can be canceled through another one', async 
   const askedAt = monotonicMs();
   for (const { id } of tasks) ledger.cancelTried(id);
   const answers = await Promise.all(tasks.map(({ id }) => client.call('CancelTask', { id })));
-  expect(answers.map(({ result }) => (result as Wire | undefined)?.status.state)).toEqual(Array(2).fill('TASK_STATE_CANCELED'));
+  expect(answers.map(({ result }) => (result as Wire | undefined)?.status.state)).toEqual(
+    Array(2).fill('TASK_STATE_CANCELED'),
+  );
   world.say(`canceled ${((monotonicMs() - askedAt) / 1000).toFixed(1)} s after the kill; the lease is 3 s`);
   for (const { id } of tasks) ledger.canceled(id);
   await world.check();
@@ -108,18 +117,21 @@ const supervisorOf = (pid: number): number => {
 it.each([
   { killed: 'service', withSupervisor: false },
   { killed: 'service and its supervisor', withSupervisor: true },
-])('after a restart the lane of a killed $killed goes on only when the processes of its run are gone', async ({ killed, withSupervisor }) => {
-  await using world = await openTreeWorld(`orphans of a killed ${killed}`);
-  const { service, grown, next, pids } = await growTree(world);
-  if (withSupervisor) process.kill(supervisorOf(service.pid), 'SIGKILL');
-  await service.kill();
-  const client = await world.clientOf(world.start());
-  await eventually(async () => expect(await stateOf(client, next)).toBe('TASK_STATE_COMPLETED'), 30_000);
-  expect(await stateOf(client, grown)).toBe('TASK_STATE_FAILED');
-  expect(pids.filter(isAlive)).toEqual([]);
-  const seen = beatsOf(beatsIn(world.folder));
-  const begun = seen.find(({ who }) => who === 'next')?.at ?? 0;
-  const last = Math.max(...seen.filter(({ who }) => who !== 'next').map(({ at }) => at));
-  world.say(`the next run began ${(begun - last).toFixed(0)} ms after the last sign of the old one`);
-  expect(begun).toBeGreaterThan(last);
-});
+])(
+  'after a restart the lane of a killed $killed goes on only when the processes of its run are gone',
+  async ({ killed, withSupervisor }) => {
+    await using world = await openTreeWorld(`orphans of a killed ${killed}`);
+    const { service, grown, next, pids } = await growTree(world);
+    if (withSupervisor) process.kill(supervisorOf(service.pid), 'SIGKILL');
+    await service.kill();
+    const client = await world.clientOf(world.start());
+    await eventually(async () => expect(await stateOf(client, next)).toBe('TASK_STATE_COMPLETED'), 30_000);
+    expect(await stateOf(client, grown)).toBe('TASK_STATE_FAILED');
+    expect(pids.filter(isAlive)).toEqual([]);
+    const seen = beatsOf(beatsIn(world.folder));
+    const begun = seen.find(({ who }) => who === 'next')?.at ?? 0;
+    const last = Math.max(...seen.filter(({ who }) => who !== 'next').map(({ at }) => at));
+    world.say(`the next run began ${(begun - last).toFixed(0)} ms after the last sign of the old one`);
+    expect(begun).toBeGreaterThan(last);
+  },
+);

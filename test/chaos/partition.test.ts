@@ -31,7 +31,7 @@ const partition = async (
 };
 
 it('a service that hears nothing from PostgreSQL stops its own runs before another takes over', async () => {
-  const evidence = await partition('silent line to PostgreSQL', 3, async (proxy) => {
+  const evidence = await partition('silent line to PostgreSQL', 2, async (proxy) => {
     proxy.silence();
     await delay(AWAY_MS);
     proxy.heal();
@@ -41,7 +41,7 @@ it('a service that hears nothing from PostgreSQL stops its own runs before anoth
 });
 
 it('a service whose connections to PostgreSQL are all dead stops its own runs before another takes over', async () => {
-  const evidence = await partition('dead lines to PostgreSQL', 3, async (proxy) => {
+  const evidence = await partition('dead lines to PostgreSQL', 2, async (proxy) => {
     proxy.sever();
     await delay(AWAY_MS);
     proxy.heal();

@@ -55,7 +55,9 @@ export const powerLossScenario = async (options: {
     await load.pause();
     await world.settle(30_000);
     const evidence = await world.check();
-    world.say(`lost power ${round} times, ${struck.lost} of ${struck.unsynced} writes that were not synced; ${summaryOf(evidence)}`);
+    world.say(
+      `lost power ${round} times, ${struck.lost} of ${struck.unsynced} writes that were not synced; ${summaryOf(evidence)}`,
+    );
   }
   const syncs = power.syncs();
   const count = (file: string): number => syncs.filter((sync) => sync.file === file).length;

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, ftruncateSync, fstatSync, openSync, readFileSync, readSync, truncateSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,10 +34,7 @@ export const preparePowerLoss = (folder: string, db: string): PowerLoss => {
   return {
     env: { LD_PRELOAD: library, POWER_LOSS_DB: db },
     strike: (keeps) => {
-      const struck = [
-        undo(db, `${db}.undo-db`, keeps),
-        undo(`${db}-wal`, `${db}.undo-wal`, keeps),
-      ];
+      const struck = [undo(db, `${db}.undo-db`, keeps), undo(`${db}-wal`, `${db}.undo-wal`, keeps)];
       return {
         unsynced: struck.reduce((sum, { unsynced }) => sum + unsynced, 0),
         lost: struck.reduce((sum, { lost }) => sum + lost, 0),
@@ -69,8 +76,12 @@ const HEAD_BYTES = 32;
 const readWrites = (file: string): readonly Write[] => {
   const bytes = readFileSync(file);
   const writes: Write[] = [];
-  for (let at = 0; at + HEAD_BYTES <= bytes.length; ) {
-    const [offset, there, sizeBefore] = [0, 8, 16].map((field) => Number(bytes.readBigUInt64LE(at + field))) as [number, number, number];
+  for (let at = 0; at + HEAD_BYTES <= bytes.length;) {
+    const [offset, there, sizeBefore] = [0, 8, 16].map((field) => Number(bytes.readBigUInt64LE(at + field))) as [
+      number,
+      number,
+      number,
+    ];
     const count = bytes.readBigUInt64LE(at + 24);
     at += HEAD_BYTES;
     if (at + there > bytes.length) break;

@@ -9,7 +9,9 @@ export const promiseRules: Rule = (evidence) => {
   return [
     ...ledger.problems,
     ...messages(evidence, byId),
-    ...[...ledger.events].flatMap(([id, told]) => [...told].flatMap(([seq, frame]) => event(byId.get(id), id, seq, frame))),
+    ...[...ledger.events].flatMap(([id, told]) =>
+      [...told].flatMap(([seq, frame]) => event(byId.get(id), id, seq, frame)),
+    ),
     ...[...ledger.states].flatMap(([id, states]) => [...states].flatMap((state) => wasIn(byId.get(id), id, state))),
   ];
 };
@@ -26,7 +28,8 @@ const messages = ({ ledger, tasks }: Evidence, byId: ReadonlyMap<string, TaskEvi
     if (taskId === undefined) continue;
     const task = byId.get(taskId);
     if (!task) problems.push(`Task ${taskId} ("${text}") was acknowledged and is missing.`);
-    else if (!found.includes(taskId)) problems.push(`Message ${messageId} was acknowledged and is not in task ${taskId}.`);
+    else if (!found.includes(taskId))
+      problems.push(`Message ${messageId} was acknowledged and is not in task ${taskId}.`);
   }
   return problems;
 };
@@ -42,7 +45,11 @@ const event = (task: TaskEvidence | undefined, id: string, seq: number, frame: u
   const stored = task.events.find((candidate) => candidate.seq === seq);
   if (!stored) return [`Event ${seq} of task ${id} was told and is missing; its log ends at ${task.events.length}.`];
   const told = frame as Told;
-  return isSame(task, stored, told) ? [] : [`Event ${seq} of task ${id} was told as ${JSON.stringify(told).slice(0, 200)}, and is ${JSON.stringify(stored).slice(0, 200)}.`];
+  return isSame(task, stored, told)
+    ? []
+    : [
+        `Event ${seq} of task ${id} was told as ${JSON.stringify(told).slice(0, 200)}, and is ${JSON.stringify(stored).slice(0, 200)}.`,
+      ];
 };
 
 const isSame = (task: TaskEvidence, stored: Event, { task: snapshot, statusUpdate, artifactUpdate }: Told): boolean => {
@@ -63,7 +70,8 @@ const stateAt = ({ events }: TaskEvidence, seq: number): State | undefined => {
 
 const wasIn = (task: TaskEvidence | undefined, id: string, state: string): readonly string[] => {
   if (!task) return [`Task ${id} was said to be ${state}, and is missing.`];
-  if (isTerminal(state as State) && task.state !== state) return [`Task ${id} was said to have ended as ${state}, and is ${task.state}.`];
+  if (isTerminal(state as State) && task.state !== state)
+    return [`Task ${id} was said to have ended as ${state}, and is ${task.state}.`];
   const states = task.events.map(({ event: fact }) => (fact.kind === 'artifact-added' ? undefined : fact.state));
   return states.includes(state as State) ? [] : [`Task ${id} was said to be ${state}, and never was.`];
 };
@@ -84,6 +92,7 @@ export const memoryRules: Rule = ({ tasks, memory }) => {
       problems.push(`Task ${id} had ended as ${seen.state}, and is ${task.state} after ${task.events.length} events.`);
     }
   }
-  for (const { id, state, events } of tasks) memory.set(id, { state, events: events.map((one) => JSON.stringify(one)) });
+  for (const { id, state, events } of tasks)
+    memory.set(id, { state, events: events.map((one) => JSON.stringify(one)) });
   return problems;
 };

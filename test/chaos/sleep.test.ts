@@ -26,7 +26,7 @@ it('on SQLite a machine that sleeps longer than any lease or timeout loses nothi
     orderOf: (random) => `work ${random.between(10, 1000)} 5`,
     pauseMs: [50, 300],
   });
-  for (let round = 1; round <= 3; round += 1) {
+  for (let round = 1; round <= 2; round += 1) {
     load.resume();
     await delay(world.random.between(1000, 2000));
     service.pause();
@@ -47,7 +47,7 @@ it('on PostgreSQL a service that wakes up after another took over writes nothing
   const place = freshSchema();
   const evidence = await takeoverScenario({
     name: 'sleep on PostgreSQL',
-    rounds: 3,
+    rounds: 2,
     store: () => ({ kind: 'postgres', ...place }),
     startBoth: (world) => [world.start(), world.start()],
     disturb: async (_world, service) => {

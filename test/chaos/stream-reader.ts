@@ -55,7 +55,11 @@ export const createStreamReader = (options: {
     return status && stateOfWire(status.state);
   };
 
-  const readOn = async (taskId: string, first: SseFrame, frames: AsyncIterator<SseFrame>): Promise<StreamEnd | undefined> => {
+  const readOn = async (
+    taskId: string,
+    first: SseFrame,
+    frames: AsyncIterator<SseFrame>,
+  ): Promise<StreamEnd | undefined> => {
     let cursor = first.id ?? 0;
     let state = hear(taskId, undefined, first);
     const isOver = (): boolean => state !== undefined && (isTerminal(state) || state === 'input-required');

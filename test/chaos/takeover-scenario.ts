@@ -54,7 +54,9 @@ export const takeoverScenario = async (
 
 export const takenOver = ({ tasks }: Evidence): number =>
   tasks.filter(({ events }) =>
-    events.some(({ event }) => event.kind === 'run-lost' || (event.kind === 'turn-ended' && event.reason === 'interrupted')),
+    events.some(
+      ({ event }) => event.kind === 'run-lost' || (event.kind === 'turn-ended' && event.reason === 'interrupted'),
+    ),
   ).length;
 
 /** How long before the next run of its lane began a run was over that lost its lease: the smallest is what counts. */

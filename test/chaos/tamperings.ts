@@ -24,8 +24,15 @@ const withEvents = (evidence: Evidence, task: TaskEvidence, facts: readonly NewE
 const factsOf = ({ events }: TaskEvidence): readonly NewEvent[] => events.map(({ event }) => event);
 
 const started = (attempt: number): NewEvent => ({ kind: 'run-started', state: 'working', attempt });
-const chunk = (text: string): NewEvent => ({ kind: 'artifact-added', artifact: { artifactId: 'answer-1', parts: [{ text }] } });
-const ended = (more: Partial<Extract<NewEvent, { kind: 'turn-ended' }>>): NewEvent => ({ kind: 'turn-ended', state: 'failed', ...more });
+const chunk = (text: string): NewEvent => ({
+  kind: 'artifact-added',
+  artifact: { artifactId: 'answer-1', parts: [{ text }] },
+});
+const ended = (more: Partial<Extract<NewEvent, { kind: 'turn-ended' }>>): NewEvent => ({
+  kind: 'turn-ended',
+  state: 'failed',
+  ...more,
+});
 
 /** The task's log up to its first start, and then these. */
 const afterStart = (task: TaskEvidence, facts: readonly NewEvent[]): readonly NewEvent[] => {
@@ -71,7 +78,9 @@ export const tamperings: readonly Tampering[] = [
     finds: /was told as/,
     tamper: (evidence) => {
       const { task, seq } = firstTold(evidence);
-      const events = task.events.map((event) => (event.seq === seq ? { ...event, event: chunk('something else') } : event));
+      const events = task.events.map((event) =>
+        event.seq === seq ? { ...event, event: chunk('something else') } : event,
+      );
       return replace(evidence, task, { events });
     },
   },
@@ -89,7 +98,9 @@ export const tamperings: readonly Tampering[] = [
     what: 'an event that has changed since it was seen',
     finds: /has changed or gone since the last check/,
     tamper: (evidence, task) => ({
-      ...replace(evidence, task, { events: task.events.map((event) => ({ ...event, at: '2001-01-01T00:00:00.000Z' })) }),
+      ...replace(evidence, task, {
+        events: task.events.map((event) => ({ ...event, at: '2001-01-01T00:00:00.000Z' })),
+      }),
       memory: evidence.memory,
     }),
   },
@@ -101,13 +112,27 @@ export const tamperings: readonly Tampering[] = [
   {
     what: 'a move that no task may make',
     finds: /moves it from submitted to completed/,
-    tamper: (evidence, task) => withEvents(evidence, task, factsOf(task).filter(({ kind }) => kind !== 'run-started')),
+    tamper: (evidence, task) =>
+      withEvents(
+        evidence,
+        task,
+        factsOf(task).filter(({ kind }) => kind !== 'run-started'),
+      ),
   },
   {
     what: 'an event of a lost run',
     finds: /has the chunk "1.2;" of another attempt/,
     tamper: (evidence, task) =>
-      withEvents(evidence, task, afterStart(task, [chunk('1.1;'), { kind: 'run-lost', state: 'working', attempt: 1, retry: true }, started(2), chunk('1.2;')])),
+      withEvents(
+        evidence,
+        task,
+        afterStart(task, [
+          chunk('1.1;'),
+          { kind: 'run-lost', state: 'working', attempt: 1, retry: true },
+          started(2),
+          chunk('1.2;'),
+        ]),
+      ),
   },
   {
     what: 'an end by a lost run',
@@ -126,12 +151,25 @@ export const tamperings: readonly Tampering[] = [
   {
     what: 'a chunk that was written twice',
     finds: /has chunk 1 where chunk 2 belongs/,
-    tamper: (evidence, task) => withEvents(evidence, task, factsOf(task).flatMap((fact): NewEvent[] => (fact.kind === 'artifact-added' ? [fact, fact] : [fact]))),
+    tamper: (evidence, task) =>
+      withEvents(
+        evidence,
+        task,
+        factsOf(task).flatMap((fact): NewEvent[] => (fact.kind === 'artifact-added' ? [fact, fact] : [fact])),
+      ),
   },
   {
     what: 'an answer that is incomplete',
     finds: /chunks, but its log has/,
-    tamper: (evidence, task) => withEvents(evidence, task, factsOf(task).toSpliced(factsOf(task).findLastIndex(({ kind }) => kind === 'artifact-added'), 1)),
+    tamper: (evidence, task) =>
+      withEvents(
+        evidence,
+        task,
+        factsOf(task).toSpliced(
+          factsOf(task).findLastIndex(({ kind }) => kind === 'artifact-added'),
+          1,
+        ),
+      ),
   },
   {
     what: 'two runs at once in a lane',
@@ -139,7 +177,10 @@ export const tamperings: readonly Tampering[] = [
     tamper: (evidence) => {
       const last = evidence.audit.findLast(({ what }) => what === 'start');
       const earlier = evidence.audit.find((line) => line.what === 'start' && line.lane === last?.lane);
-      return { ...evidence, audit: evidence.audit.map((line) => (line === last ? { ...line, at: (earlier?.at ?? 0) + 0.001 } : line)) };
+      return {
+        ...evidence,
+        audit: evidence.audit.map((line) => (line === last ? { ...line, at: (earlier?.at ?? 0) + 0.001 } : line)),
+      };
     },
   },
   {
@@ -155,7 +196,10 @@ export const tamperings: readonly Tampering[] = [
   {
     what: 'a task that is stuck',
     finds: /is stuck: it is working/,
-    tamper: (evidence, task) => ({ ...withEvents(evidence, { ...task }, []), tasks: evidence.tasks.map((one) => (one === task ? { ...task, state: 'working' } : one)) }),
+    tamper: (evidence, task) => ({
+      ...withEvents(evidence, { ...task }, []),
+      tasks: evidence.tasks.map((one) => (one === task ? { ...task, state: 'working' } : one)),
+    }),
   },
   {
     what: 'a lane that is held by nobody',
@@ -174,10 +218,14 @@ export const tamperings: readonly Tampering[] = [
   },
   {
     what: 'an interruption without a reason',
-    finds: /failed as interrupted, and nothing had happened to its process|failed as interrupted after attempt 1, and had 3/,
+    finds:
+      /failed as interrupted, and nothing had happened to its process|failed as interrupted after attempt 1, and had 3/,
     tamper: (evidence, task) => {
       const tampered = withEvents(evidence, task, afterStart(task, [ended({ reason: 'interrupted' })]));
-      return { ...tampered, tasks: tampered.tasks.map((one) => (one.id === task.id ? { ...one, state: 'failed' } : one)) };
+      return {
+        ...tampered,
+        tasks: tampered.tasks.map((one) => (one.id === task.id ? { ...one, state: 'failed' } : one)),
+      };
     },
   },
 ];

@@ -5,7 +5,8 @@ import { appendFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
 const [file, role] = process.argv.slice(2);
-const note = (what) => appendFileSync(file, `${what} ${process.pid} ${Number(process.hrtime.bigint() / 1000n) / 1000}\n`);
+const note = (what) =>
+  appendFileSync(file, `${what} ${process.pid} ${Number(process.hrtime.bigint() / 1000n) / 1000}\n`);
 const beat = (name) => {
   process.on('SIGTERM', () => undefined);
   note(name);

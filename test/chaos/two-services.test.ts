@@ -27,7 +27,9 @@ it(`two services on one PostgreSQL share ${TASKS} tasks in ${LANES} lanes: in or
       const message = { messageId: sent.messageId, role: 'ROLE_USER', parts: [{ text }], contextId: sent.lane };
       const configuration = { returnImmediately: true };
       const { result } = await draw.pick(clients).call('SendMessage', { message, configuration }, { agent });
-      ledger.accepted(sent, (result?.['task'] as { id: string }).id);
+      const task = result?.['task'] as { readonly id: string } | undefined;
+      if (!task) throw new Error(`"${text}" was refused.`);
+      ledger.accepted(sent, task.id);
     }
   };
   await Promise.all(Array.from({ length: LANES }, (_, lane) => fill(lane)));

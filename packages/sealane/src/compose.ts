@@ -68,6 +68,7 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
     reload: async (changed) => {
       current = changed;
       sealane.replaceAgents(agentsOf(changed));
+      sealane.keys.forget();
     },
     close: () => sealane.close(),
   };

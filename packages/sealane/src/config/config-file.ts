@@ -35,7 +35,8 @@ export const readConfigFile = (path: string, surroundings: Surroundings): Config
     text = readFileSync(path, 'utf8');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT') return undefined;
+    // A file in place of the folder is the store's to complain about: it knows what it needed the folder for.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     const message =
       code === 'EACCES'
         ? 'cannot be read: give its owner the right to (chmod u+r).'

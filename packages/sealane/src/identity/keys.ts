@@ -33,6 +33,8 @@ export interface Keys {
   list(): Promise<readonly KeyRecord[]>;
   /** False: no such key, or already revoked. */
   revoke(idOrName: string, actor: string): Promise<boolean>;
+  /** What the configuration says about keys has changed: ask again at the next call. */
+  forget(): void;
 }
 
 export interface KeysOptions {
@@ -144,6 +146,8 @@ export const createKeys = (options: KeysOptions): Keys => {
       await audit.record({ at, kind: 'key-created', actor, subject: record.id, facts });
       return { record, secret };
     },
+
+    forget,
 
     list: () => keys.list(),
 

@@ -59,6 +59,10 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
   const { output } = context;
   const loaded = context.load(flags);
   const { config } = loaded;
+  // Watched from the moment it was read: what is written while the service starts is taken in when it has.
+  let onChange = (): void => void (isChanged = true);
+  let isChanged = false;
+  using _watcher = watchConfig(loaded.file, () => onChange());
   const adminKey = config.adminKey ?? (await ensureAdminKey(config.dataDir));
   const { createServiceLog } = await import('../service-log.ts');
   const log = createServiceLog(config.logLevel);
@@ -74,7 +78,8 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
   flushCompileCache();
   // `bin/start.mjs` kept the nursery of the heap small while everything was loaded; under load it may grow.
   setFlagsFromString('--semi-space-growth-factor=2');
-  using _watcher = watchConfig(loaded.file, () => void reload(context, flags, service, adminKey, log));
+  onChange = () => void reload(context, flags, service, adminKey, log);
+  if (isChanged) onChange();
   await stop;
   await service.close();
   return EXIT.ok;
@@ -116,7 +121,7 @@ const explainStart = (error: unknown, { host, port, dataDir }: Config): unknown 
       `The data folder ${dataDir} is in use${pid === undefined ? '' : ` by process ${pid}`}.`,
       {
         cause: error,
-        next: `${pid === undefined ? typed('doctor') : `kill ${pid}`}   # or choose another folder: ${typed('serve', '--data-dir', 'FOLDER', '--port', String(port + 1))}`,
+        next: `${pid === undefined ? typed('doctor') : `kill ${pid}`}   # or choose another folder: ${typed('serve', '--data-dir', 'FOLDER', '--port', String(port === 0 ? 0 : port + 1))}`,
       },
     );
   }

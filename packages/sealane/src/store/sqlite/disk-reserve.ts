@@ -13,6 +13,8 @@ const LOOK_EVERY_MS = 200;
 const NEWCOMERS = new Set(['admit', 'follow', 'put']);
 
 export interface DiskReserve {
+  /** True while newcomers are refused. */
+  readonly isTight: boolean;
   /** Why a step of this name must not be done now. */
   refusalOf(name: string): SealaneError | undefined;
 }
@@ -34,6 +36,9 @@ export const createDiskReserve = (file: string): DiskReserve => {
       : undefined;
   };
   return {
+    get isTight() {
+      return refusal !== undefined;
+    },
     refusalOf: (name) => {
       if (file === ':memory:' || !NEWCOMERS.has(name)) return undefined;
       const now = performance.now();

@@ -94,6 +94,18 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
     }
   };
 
+  /** What is in the log twice takes room that those who still work need. */
+  let shrunkAt = -Infinity;
+  const shrink = (): void => {
+    if (performance.now() - shrunkAt < 1000) return;
+    shrunkAt = performance.now();
+    try {
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // There may be no room even for that; the next try comes in a second.
+    }
+  };
+
   const SPECIAL: Record<string, (...args: never[]) => unknown> = {
     backup: (file: string) => database.prepare('VACUUM INTO ?').run(file),
     vacuum: (pages: number) => database.exec(`PRAGMA incremental_vacuum(${pages})`),
@@ -123,6 +135,7 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
         outcomes = [{ ok: false, error: plain(error) }];
       }
     } else outcomes = perform(calls, wakes);
+    if (reserve.isTight) shrink();
     const reply: WorkerReply = { id, outcomes, wakes: [...wakes], commitMs: performance.now() - started };
     port.postMessage(JSON.stringify(reply));
     if (first?.[0] === 'close') port.close();
