@@ -11,9 +11,9 @@ interface Queued {
 /** How many calls go into one transaction at most, so that no caller waits for an endless batch. */
 const LARGEST = 512;
 /** So many calls are worth a commit of their own: the thread works on them while the event loop gathers the next. */
-const EAGER = Number(process.env['EAGER'] ?? 8);
+const EAGER = 16;
 /** Batches under way at a time: one on its way to the disk, one that the thread finds when it is done. */
-const DEPTH = Number(process.env['DEPTH'] ?? 2);
+const DEPTH = 2;
 
 /**
  * Gathers the calls of many callers into few transactions. Self-clocking: what comes in while batches are on their way

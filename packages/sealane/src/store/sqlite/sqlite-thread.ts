@@ -18,8 +18,8 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     ...(isSource && { execArgv: ['--conditions=sealane:source', '--disable-warning=ExperimentalWarning'] }),
     workerData: options,
     name: `sealane-sqlite-${options.role}`,
-    // What it allocates dies young and small; a larger nursery would only be resident.
-    resourceLimits: { maxYoungGenerationSizeMb: Number(process.env["YG"] ?? 4) },
+    // What it allocates dies young: under load a larger nursery is cleaned less often. It grows only when it is used.
+    resourceLimits: { maxYoungGenerationSizeMb: 32 },
   });
   const waiting = new Map<number, { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }>();
   let lastId = 0;
