@@ -19,7 +19,11 @@ export default defineConfig({
     projects: [
       {
         ...source,
-        test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/architecture.test.ts'], exclude: PROCESSES },
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'test/architecture.test.ts'],
+          exclude: PROCESSES,
+        },
       },
       {
         ...source,

@@ -3,7 +3,10 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-const built = existsSync('packages/sealane/src') && existsSync('node_modules/typescript')
-  ? spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'packages/sealane/tsconfig.build.json'], { stdio: 'inherit' })
-  : undefined;
+const built =
+  existsSync('packages/sealane/src') && existsSync('node_modules/typescript')
+    ? spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'packages/sealane/tsconfig.build.json'], {
+        stdio: 'inherit',
+      })
+    : undefined;
 if (built?.status !== 0) console.error('sealane: not built; it will run from its sources.');

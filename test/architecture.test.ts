@@ -44,7 +44,11 @@ const imports: readonly Import[] = globSync('**/*.ts', { cwd: SRC })
   .map((file) => join(SRC, file))
   .filter((file) => !isTest(file))
   .flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/(?:^|\n)\s*(?:import|export)[^'"`;]*?from\s+'([^']+)'|import\('([^']+)'\)/g)].map((match) => ({
+    [
+      ...readFileSync(file, 'utf8').matchAll(
+        /(?:^|\n)\s*(?:import|export)[^'"`;]*?from\s+'([^']+)'|import\('([^']+)'\)/g,
+      ),
+    ].map((match) => ({
       file,
       from: moduleOf(file),
       specifier: match[1] ?? match[2] ?? '',
@@ -74,16 +78,26 @@ describe('the architecture', () => {
   });
 
   it('crosses modules by name, not by path', () => {
-    const wrong = imports.filter((found) => found.specifier.startsWith('.') && found.from !== '(root)' && targetOf(found) !== found.from && targetOf(found) !== '(root)');
+    const wrong = imports.filter(
+      (found) =>
+        found.specifier.startsWith('.') &&
+        found.from !== '(root)' &&
+        targetOf(found) !== found.from &&
+        targetOf(found) !== '(root)',
+    );
     expect(wrong.map(show)).toEqual([]);
   });
 
   it('keeps implementations of the ports out of the engine and what sits on it', () => {
-    const wrong = imports.filter(({ from, specifier }) => PORTS_ONLY.includes(from) && /^#(store|agents)\/(?!index)/.test(specifier));
+    const wrong = imports.filter(
+      ({ from, specifier }) => PORTS_ONLY.includes(from) && /^#(store|agents)\/(?!index)/.test(specifier),
+    );
     expect(wrong.map(show)).toEqual([]);
   });
 
   it('keeps the domain pure: no packages, no Node', () => {
-    expect(imports.filter(({ from, specifier }) => from === 'domain' && !specifier.startsWith('.')).map(show)).toEqual([]);
+    expect(imports.filter(({ from, specifier }) => from === 'domain' && !specifier.startsWith('.')).map(show)).toEqual(
+      [],
+    );
   });
 });

@@ -22,7 +22,9 @@ const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const address = server.address();
-      server.close(() => (typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port'))));
+      server.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
+      );
     });
   });
 
@@ -35,7 +37,8 @@ describe('the README', () => {
 
   const shell = async (text: string): Promise<string> => {
     const env = { ...process.env, HOME: home, SEALANE_PORT: String(port), XDG_CACHE_HOME: join(home, 'cache') };
-    return (await run('bash', ['-euo', 'pipefail', '-c', text.replaceAll('7420', String(port))], { cwd: ROOT, env })).stdout;
+    return (await run('bash', ['-euo', 'pipefail', '-c', text.replaceAll('7420', String(port))], { cwd: ROOT, env }))
+      .stdout;
   };
 
   beforeAll(async () => {
@@ -90,13 +93,16 @@ describe('the README', () => {
     await writeFile(join(home, '.sealane', 'sealane.yaml'), yaml?.text ?? '');
     const console_ = blocks.find(({ text }) => text.startsWith('$ npx sealane send --agent'));
     const [command = '', ...answer] = (console_?.text ?? '').split('\n');
-    await expect.poll(() => shell(command.slice(2)).catch(String), { timeout: 30_000, interval: 500 }).toBe(answer.join('\n'));
+    await expect
+      .poll(() => shell(command.slice(2)).catch(String), { timeout: 30_000, interval: 500 })
+      .toBe(answer.join('\n'));
   });
 });
 
 /** Ids and times differ; names and kinds do not. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf);
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]));
   return typeof value;
 };

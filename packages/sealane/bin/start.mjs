@@ -32,7 +32,11 @@ enableCompileCache(process.env.NODE_COMPILE_CACHE);
 const NURSERY = '--max-semi-space-size=64';
 const isServing = process.argv.slice(2).find((argument) => !argument.startsWith('-')) === 'serve';
 if (isServing && process.execve && process.platform !== 'win32' && !process.execArgv.includes(NURSERY)) {
-  process.execve(process.execPath, [process.execPath, NURSERY, ...process.execArgv, ...process.argv.slice(1)], process.env);
+  process.execve(
+    process.execPath,
+    [process.execPath, NURSERY, ...process.execArgv, ...process.argv.slice(1)],
+    process.env,
+  );
 }
 
 // Loading fills the nursery of the heap with what is garbage a moment later, and a nursery that has grown stays resident.

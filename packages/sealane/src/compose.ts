@@ -21,7 +21,9 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
   let current = config;
   const connectors = createConnectorCache();
   const agentsOf = ({ agents, tasks }: Config): Record<string, AgentOptions> =>
-    Object.fromEntries(Object.entries(agents).map(([name, agent]) => [name, agentOptions(agent, tasks, connectors.get(name, agent))]));
+    Object.fromEntries(
+      Object.entries(agents).map(([name, agent]) => [name, agentOptions(agent, tasks, connectors.get(name, agent))]),
+    );
 
   const { tasks, limits } = config;
   const store = storeTarget(config);
@@ -118,7 +120,13 @@ const agentOptions = (agent: AgentConfig, tasks: Config['tasks'], connector: Age
   taskTimeoutMs: (agent.timeoutMinutes ?? tasks.timeoutMinutes) * 60_000,
   recovery: agent.recovery,
   reply: agent.reply,
-  skills: agent.skills.map(({ id, name, description, tags, examples }) => ({ id, name: name ?? id, description, tags, ...(examples && { examples }) })),
+  skills: agent.skills.map(({ id, name, description, tags, examples }) => ({
+    id,
+    name: name ?? id,
+    description,
+    tags,
+    ...(examples && { examples }),
+  })),
   ...(agent.title !== undefined && { title: agent.title }),
   ...(agent.description !== undefined && { description: agent.description }),
 });

@@ -6,7 +6,15 @@ import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 
 import type { AgentConnector } from '#agents';
-import { type AgentEntry, type AgentSkill, createAgentRegistry, createEngine, type Engine, type EngineSettings, type TaskService } from '#engine';
+import {
+  type AgentEntry,
+  type AgentSkill,
+  createAgentRegistry,
+  createEngine,
+  type Engine,
+  type EngineSettings,
+  type TaskService,
+} from '#engine';
 import { createHttpApp, type HttpOptions, nodeHandler } from '#http';
 import { createKeys, createRateLimiter, type KeyOverride, type Keys } from '#identity';
 import { combineObservers, createLogObserver, createMetrics, startTracing } from '#observability';
@@ -79,7 +87,8 @@ const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry
   };
 };
 
-const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] => Object.entries(agents).map(([name, agent]) => entryOf(name, agent));
+const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] =>
+  Object.entries(agents).map(([name, agent]) => entryOf(name, agent));
 
 /** An agent that is paused here stops here at once, not at the next look into the store. */
 const withNews = (lanes: LaneStore, tell: () => Promise<void>): LaneStore => ({
@@ -111,7 +120,14 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
   const metrics = createMetrics(storage, now);
   const tracing = await startTracing(process.env, VERSION);
   const observer = combineObservers([metrics.observer, tracing.observer, createLogObserver(log)]);
-  const engine: Engine = createEngine({ storage, registry, observer, now, newId, ...(options.settings && { settings: options.settings }) });
+  const engine: Engine = createEngine({
+    storage,
+    registry,
+    observer,
+    now,
+    newId,
+    ...(options.settings && { settings: options.settings }),
+  });
   const keys = createKeys({
     keys: storage.keys,
     audit: storage.audit,
@@ -125,7 +141,10 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     registry,
     storage: { ...storage, lanes: withNews(storage.lanes, () => engine.lanesChanged()) },
     keys,
-    rateLimiter: createRateLimiter({ now: () => performance.now(), ...(options.ratePerMinute !== undefined && { defaultPerMinute: options.ratePerMinute }) }),
+    rateLimiter: createRateLimiter({
+      now: () => performance.now(),
+      ...(options.ratePerMinute !== undefined && { defaultPerMinute: options.ratePerMinute }),
+    }),
     log,
     metrics: metrics.http,
     ready: async () => (engine.isStopping() ? 'The service is stopping.' : ((await storage.upkeep.check()) ?? 'ok')),
@@ -167,4 +186,3 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     },
   };
 };
-

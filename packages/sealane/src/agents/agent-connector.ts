@@ -42,7 +42,13 @@ export type Permission = 'read-only' | 'guarded' | 'workspace' | 'agent-default'
 
 /** What a run may say while it works. */
 export type RunEvent =
-  | { readonly kind: 'artifact'; readonly artifact: Artifact; readonly append?: boolean; readonly lastChunk?: boolean; readonly metadata?: JsonObject }
+  | {
+      readonly kind: 'artifact';
+      readonly artifact: Artifact;
+      readonly append?: boolean;
+      readonly lastChunk?: boolean;
+      readonly metadata?: JsonObject;
+    }
   | { readonly kind: 'status'; readonly message?: Message; readonly metadata?: JsonObject }
   /** A question from inside a live run: it keeps the lane, and the answer comes through `inbox`. */
   | { readonly kind: 'ask'; readonly state: 'input-required' | 'auth-required'; readonly message: Message };

@@ -30,7 +30,12 @@ export type NewEvent =
     }
   | { readonly kind: 'run-started'; readonly state: 'working'; readonly attempt: number }
   /** What an agent says while it works: a progress text, or a question that its live run waits on. */
-  | { readonly kind: 'status-reported'; readonly state: State; readonly message?: Message; readonly metadata?: JsonObject }
+  | {
+      readonly kind: 'status-reported';
+      readonly state: State;
+      readonly message?: Message;
+      readonly metadata?: JsonObject;
+    }
   | {
       readonly kind: 'artifact-added';
       readonly artifact: Artifact;

@@ -10,7 +10,8 @@ describe('states', () => {
   });
 
   it('a terminal state has no successor, not even itself', () => {
-    for (const from of TERMINAL_STATES) for (const to of STATES) expect(canMove(from, to), `${from} → ${to}`).toBe(false);
+    for (const from of TERMINAL_STATES)
+      for (const to of STATES) expect(canMove(from, to), `${from} → ${to}`).toBe(false);
   });
 
   it('every open state can be canceled and can fail', () => {

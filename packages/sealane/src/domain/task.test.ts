@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Event, NewEvent } from './event.ts';
@@ -6,18 +6,25 @@ import type { Message } from './message.ts';
 import { fold } from './task.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
-const message = (messageId: string, role: Message['role'] = 'ROLE_USER'): Message => ({ messageId, role, parts: [{ text: messageId }] });
+const message = (messageId: string, role: Message['role'] = 'ROLE_USER'): Message => ({
+  messageId,
+  role,
+  parts: [{ text: messageId }],
+});
 const admitted: NewEvent = { kind: 'task-admitted', state: 'submitted', message: message('m1'), metadata: { a: 1 } };
 const chunk = (text: string, append = true): NewEvent => ({
   kind: 'artifact-added',
   artifact: { artifactId: 'answer', parts: [{ text }] },
   append,
 });
-const numbered = (events: readonly NewEvent[], from = 1): Event[] => events.map((event, index) => ({ seq: from + index, at, event }));
+const numbered = (events: readonly NewEvent[], from = 1): Event[] =>
+  events.map((event, index) => ({ seq: from + index, at, event }));
 
 const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
   fc.constant<NewEvent>({ kind: 'run-started', state: 'working', attempt: 1 }),
-  fc.string().map((text): NewEvent => ({ kind: 'status-reported', state: 'working', message: message(text, 'ROLE_AGENT') })),
+  fc
+    .string()
+    .map((text): NewEvent => ({ kind: 'status-reported', state: 'working', message: message(text, 'ROLE_AGENT') })),
   fc.string().map((text): NewEvent => ({ kind: 'message-received', state: 'submitted', message: message(text) })),
   fc.constant<NewEvent>({ kind: 'cancel-requested', state: 'working', by: 'me' }),
   fc
@@ -27,7 +34,14 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
       artifact: { artifactId: id, parts: [isData ? { data: text } : { text }] },
       append,
     })),
-  fc.string().map((text): NewEvent => ({ kind: 'turn-ended', state: 'input-required', message: message(text, 'ROLE_AGENT'), reason: 'agent' })),
+  fc
+    .string()
+    .map((text): NewEvent => ({
+      kind: 'turn-ended',
+      state: 'input-required',
+      message: message(text, 'ROLE_AGENT'),
+      reason: 'agent',
+    })),
 );
 
 describe('folding', () => {
@@ -49,20 +63,28 @@ describe('folding', () => {
   });
 
   it('joins chunks of plain text into one part, in order', () => {
-    const log = numbered([admitted, chunk('a', false), ...Array.from({ length: 20_000 }, (_, n) => chunk(`${n % 10}`))]);
+    const log = numbered([
+      admitted,
+      chunk('a', false),
+      ...Array.from({ length: 20_000 }, (_, n) => chunk(`${n % 10}`)),
+    ]);
     const { artifacts } = fold(undefined, log);
     expect(artifacts).toHaveLength(1);
     expect(artifacts[0]?.parts).toEqual([{ text: `a${'0123456789'.repeat(2000)}` }]);
   });
 
   it('a chunk without append replaces the artifact', () => {
-    expect(fold(undefined, numbered([admitted, chunk('lost', false), chunk('new', false), chunk('er')])).artifacts).toEqual([
-      { artifactId: 'answer', parts: [{ text: 'newer' }] },
-    ]);
+    expect(
+      fold(undefined, numbered([admitted, chunk('lost', false), chunk('new', false), chunk('er')])).artifacts,
+    ).toEqual([{ artifactId: 'answer', parts: [{ text: 'newer' }] }]);
   });
 
   it('takes as long for the thousandth chunk of data as for the first', () => {
-    const data = (n: number): NewEvent => ({ kind: 'artifact-added', artifact: { artifactId: 'a', parts: [{ data: n }] }, append: n > 0 });
+    const data = (n: number): NewEvent => ({
+      kind: 'artifact-added',
+      artifact: { artifactId: 'a', parts: [{ data: n }] },
+      append: n > 0,
+    });
     const timeOf = (count: number): number => {
       const log = numbered([admitted, ...Array.from({ length: count }, (_, n) => data(n))]);
       const started = performance.now();

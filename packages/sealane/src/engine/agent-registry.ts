@@ -51,7 +51,9 @@ export const createAgentRegistry = (initial: readonly AgentEntry[]): AgentRegist
       if (name !== undefined) {
         const entry = byName.get(name);
         if (entry) return entry;
-        throw new SealaneError('agent-not-found', `There is no agent "${name}". Known agents: ${names()}.`, { facts: { agent: name } });
+        throw new SealaneError('agent-not-found', `There is no agent "${name}". Known agents: ${names()}.`, {
+          facts: { agent: name },
+        });
       }
       const entries = [...byName.values()];
       const entry = entries.find((candidate) => candidate.isDefault) ?? (entries.length === 1 ? entries[0] : undefined);

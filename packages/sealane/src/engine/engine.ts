@@ -146,7 +146,8 @@ export const createEngine = (options: EngineOptions): Engine => {
           runs.start(run, entry, beginning);
         },
         hold: (ms) => delay(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
-        ended: (run, state, reason) => observer.taskEnded?.({ agent: run.agent, taskId: run.token.taskId, state, reason }),
+        ended: (run, state, reason) =>
+          observer.taskEnded?.({ agent: run.agent, taskId: run.token.taskId, state, reason }),
       },
       run,
       registry.find(run.agent),
@@ -164,7 +165,9 @@ export const createEngine = (options: EngineOptions): Engine => {
   const reap = async (): Promise<void> => {
     for (;;) {
       const mine = { known: [...runs.ids(), ...recovering], heldBefore: now() - STRAY_MS };
-      const orphans = lease.isValid() ? await store.reap(lease.instance, now(), store.exclusive ? undefined : mine) : [];
+      const orphans = lease.isValid()
+        ? await store.reap(lease.instance, now(), store.exclusive ? undefined : mine)
+        : [];
       if (orphans.length === 0) return;
       for (const orphan of orphans) void recover(orphan);
     }
@@ -183,7 +186,20 @@ export const createEngine = (options: EngineOptions): Engine => {
   let isStopping = false;
   let heart: NodeJS.Timeout | undefined;
   let waking: Disposable | undefined;
-  const parts: EngineParts = { store, feed, registry, dispatcher, runs, settings, observer, now, newId, signal: stopping.signal, begin, isStopping: () => isStopping };
+  const parts: EngineParts = {
+    store,
+    feed,
+    registry,
+    dispatcher,
+    runs,
+    settings,
+    observer,
+    now,
+    newId,
+    signal: stopping.signal,
+    begin,
+    isStopping: () => isStopping,
+  };
   return {
     tasks: createTaskService(parts),
     start: async () => {

@@ -75,7 +75,15 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   const entryOf = (id: TaskId): Entry => {
     let entry = entries.get(id);
     if (!entry) {
-      entry = { followers: 0, recent: [], recentBytes: 0, hints: 0, isGone: false, sleepers: new Set(), waiters: new Set() };
+      entry = {
+        followers: 0,
+        recent: [],
+        recentBytes: 0,
+        hints: 0,
+        isGone: false,
+        sleepers: new Set(),
+        waiters: new Set(),
+      };
       entries.set(id, entry);
     }
     return entry;
@@ -149,7 +157,11 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       entry.followers -= 1;
       leave(id, entry);
     };
-    async function* events(after: Seq, signal: AbortSignal, isCurrent: boolean): AsyncGenerator<FeedEvent, void, undefined> {
+    async function* events(
+      after: Seq,
+      signal: AbortSignal,
+      isCurrent: boolean,
+    ): AsyncGenerator<FeedEvent, void, undefined> {
       let cursor = after;
       let seenHints = isCurrent ? entry.hints : -1;
       let pageSize = FIRST_PAGE;
@@ -269,6 +281,10 @@ const settles = ({ event }: Event): boolean =>
 
 /** A rough size is enough to keep memory bounded. */
 const sizeOf = ({ event }: Event): number => {
-  const parts = event.kind === 'artifact-added' ? event.artifact.parts : 'message' in event ? (event.message?.parts ?? []) : [];
-  return parts.reduce((sum, part) => sum + (part.text?.length ?? 0) + (part.raw?.length ?? 0) + (part.data === undefined ? 0 : 1000), 200);
+  const parts =
+    event.kind === 'artifact-added' ? event.artifact.parts : 'message' in event ? (event.message?.parts ?? []) : [];
+  return parts.reduce(
+    (sum, part) => sum + (part.text?.length ?? 0) + (part.raw?.length ?? 0) + (part.data === undefined ? 0 : 1000),
+    200,
+  );
 };

@@ -33,7 +33,9 @@ export const createJanitor = (options: {
       messageId: options.newId(),
       role: 'ROLE_AGENT',
       taskId: id,
-      parts: [{ text: why === 'queued' ? 'The task waited too long for its turn.' : 'Nobody answered the question in time.' }],
+      parts: [
+        { text: why === 'queued' ? 'The task waited too long for its turn.' : 'Nobody answered the question in time.' },
+      ],
     },
   });
 

@@ -75,4 +75,3 @@ export const createLiveRuns = (options: {
     ids: () => runs.keys(),
   };
 };
-

@@ -7,7 +7,12 @@ export interface EngineObserver {
   refused?(facts: { readonly agent: string | undefined; readonly why: string }): void;
   /** A run begins; answers what its trace is called, and is told how it ended. */
   runStarted?(run: Run, connector: string): RunObserver | undefined;
-  taskEnded?(facts: { readonly agent: string; readonly taskId: string; readonly state: State; readonly reason?: string }): void;
+  taskEnded?(facts: {
+    readonly agent: string;
+    readonly taskId: string;
+    readonly state: State;
+    readonly reason?: string;
+  }): void;
   /** From an agent's word to its commit. */
   appended?(facts: { readonly events: number; readonly lagMs: number }): void;
   problem?(what: string, error: unknown, facts?: Readonly<Record<string, string>>): void;

@@ -82,4 +82,3 @@ export const createPersist = (options: {
 /** What goes away by itself; anything else is a bug, and repeating it would only hide it. */
 const isPassing = (error: unknown): boolean =>
   error instanceof SealaneError && (error.code === 'storage-full' || error.code === 'unavailable');
-

@@ -43,7 +43,9 @@ export const recoverRun = async (
   const fate = entry && ref ? await stopOf(entry, ref) : 'dead';
   const retries = mayGoOn && entry.recovery === 'retry' && run.attempt < entry.maxAttempts;
   if (retries) {
-    const refused = await persist.append(token, [{ kind: 'run-lost', state: 'working', attempt: run.attempt, retry: true }]);
+    const refused = await persist.append(token, [
+      { kind: 'run-lost', state: 'working', attempt: run.attempt, retry: true },
+    ]);
     const waitMs = fate === 'dead' ? settings.retryMs * 2 ** (run.attempt - 1) : settings.quarantineMs;
     if (!refused && (await persist.release(token, now() + waitMs)).ok) return;
   }
@@ -51,7 +53,11 @@ export const recoverRun = async (
     const end = interruptedEnd(run, entry, isOverdue, deps.newId);
     let result = await persist.finish(token, [fate === 'dead' ? end : { ...end, forced: true }], fate === 'dead');
     if (!result.ok && result.why === 'canceled') {
-      result = await persist.finish(token, [{ kind: 'turn-ended', state: 'canceled', reason: 'canceled' }], fate === 'dead');
+      result = await persist.finish(
+        token,
+        [{ kind: 'turn-ended', state: 'canceled', reason: 'canceled' }],
+        fate === 'dead',
+      );
     }
     if (result.ok) deps.ended(run, result.value.task.state, end.reason ?? '');
     if (result.ok && fate === 'dead') return;
@@ -67,7 +73,12 @@ const reattached =
     const end = await entry.connector.reattach?.(ref, turn, io);
     if (end !== undefined && end !== 'gone') return end;
     await stopOf(entry, ref);
-    return { state: 'failed', reason: 'interrupted', retryable: true, message: io.say('The run did not survive a restart.') };
+    return {
+      state: 'failed',
+      reason: 'interrupted',
+      retryable: true,
+      message: io.say('The run did not survive a restart.'),
+    };
   };
 
 const stopOf = async (entry: AgentEntry, ref: NonNullable<Run['ref']>): Promise<'dead' | 'unknown'> => {
@@ -94,6 +105,12 @@ const interruptedEnd = (
     kind: 'turn-ended',
     state: 'failed',
     reason: isOverdue ? 'timeout' : 'interrupted',
-    message: { messageId: newId(), role: 'ROLE_AGENT', parts: [{ text }], contextId: run.contextId, taskId: run.token.taskId },
+    message: {
+      messageId: newId(),
+      role: 'ROLE_AGENT',
+      parts: [{ text }],
+      contextId: run.contextId,
+      taskId: run.token.taskId,
+    },
   };
 };

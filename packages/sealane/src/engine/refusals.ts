@@ -6,7 +6,10 @@ export const taskNotFound = (id: string): SealaneError =>
   new SealaneError('task-not-found', `There is no task "${id}" that this key may see.`, { facts: { taskId: id } });
 
 /** What the store refused, in words for the caller. */
-export const refusalOf = (why: Refusal, context: { readonly id?: string; readonly laneWaiting: number }): SealaneError => {
+export const refusalOf = (
+  why: Refusal,
+  context: { readonly id?: string; readonly laneWaiting: number },
+): SealaneError => {
   switch (why) {
     case 'absent':
       return taskNotFound(context.id ?? '');
@@ -17,10 +20,14 @@ export const refusalOf = (why: Refusal, context: { readonly id?: string; readonl
         { retryAfterMs: 10_000, facts: { limit: 'limits.laneWaiting', value: String(context.laneWaiting) } },
       );
     case 'owner-full':
-      return new SealaneError('owner-full', 'You have as many waiting tasks as you may. Wait until some are done, or cancel some.', {
-        retryAfterMs: 10_000,
-        facts: { limit: 'limits.ownerWaiting' },
-      });
+      return new SealaneError(
+        'owner-full',
+        'You have as many waiting tasks as you may. Wait until some are done, or cancel some.',
+        {
+          retryAfterMs: 10_000,
+          facts: { limit: 'limits.ownerWaiting' },
+        },
+      );
     case 'busy':
       return new SealaneError(
         'unsupported-operation',
@@ -35,13 +42,18 @@ export const refusalOf = (why: Refusal, context: { readonly id?: string; readonl
         { facts: { ...(context.id && { taskId: context.id }) } },
       );
     case 'conflict':
-      return new SealaneError('idempotency-conflict', 'This Idempotency-Key was used with another request. Use a new key for a new request.');
+      return new SealaneError(
+        'idempotency-conflict',
+        'This Idempotency-Key was used with another request. Use a new key for a new request.',
+      );
     case 'loop':
       return new SealaneError(
         'would-wait-for-itself',
         'The message comes from a run of the same conversation and would wait for that run to end. Use another contextId.',
       );
     case 'lost':
-      return new SealaneError('unavailable', 'This run belongs to another instance now. Try again.', { retryAfterMs: 1000 });
+      return new SealaneError('unavailable', 'This run belongs to another instance now. Try again.', {
+        retryAfterMs: 1000,
+      });
   }
 };

@@ -67,7 +67,10 @@ export const createRunOutput = (options: {
     artifactBytes.set(artifact.artifactId, size);
     taskBytes += bytes;
     const limit = (name: string, value: number, max: number): void => {
-      if (value > max) throw new SealaneError('too-large', `The answer is larger than ${name} allows (${max} bytes).`, { facts: { limit: name } });
+      if (value > max)
+        throw new SealaneError('too-large', `The answer is larger than ${name} allows (${max} bytes).`, {
+          facts: { limit: name },
+        });
     };
     limit('limits.eventBytes', bytes, settings.eventBytes);
     limit('limits.artifactBytes', size, settings.artifactBytes);
@@ -76,18 +79,37 @@ export const createRunOutput = (options: {
   };
 
   const eventOf = (event: RunEvent): { readonly event: NewEvent; readonly bytes: number } => {
-    if (event.kind === 'ask') return { event: { kind: 'status-reported', state: event.state, message: event.message }, bytes: 500 };
+    if (event.kind === 'ask')
+      return { event: { kind: 'status-reported', state: event.state, message: event.message }, bytes: 500 };
     if (event.kind === 'status') {
       const { message, metadata } = event;
-      return { event: { kind: 'status-reported', state: 'working', ...(message && { message }), ...(metadata && { metadata }) }, bytes: 500 };
+      return {
+        event: {
+          kind: 'status-reported',
+          state: 'working',
+          ...(message && { message }),
+          ...(metadata && { metadata }),
+        },
+        bytes: 500,
+      };
     }
     const { artifact, lastChunk, metadata } = event;
     // A new attempt starts its answer anew: its first chunk replaces what the lost attempt left unfinished.
     const append = event.append === true && artifactBytes.has(artifact.artifactId);
     const bytes = weigh(artifact, append);
-    if (answer.length < STATUS_TEXT) answer += artifact.parts.map((part) => part.text ?? '').join('').slice(0, STATUS_TEXT - answer.length);
+    if (answer.length < STATUS_TEXT)
+      answer += artifact.parts
+        .map((part) => part.text ?? '')
+        .join('')
+        .slice(0, STATUS_TEXT - answer.length);
     return {
-      event: { kind: 'artifact-added', artifact, ...(append && { append }), ...(lastChunk && { lastChunk }), ...(metadata && { metadata }) },
+      event: {
+        kind: 'artifact-added',
+        artifact,
+        ...(append && { append }),
+        ...(lastChunk && { lastChunk }),
+        ...(metadata && { metadata }),
+      },
       bytes,
     };
   };
@@ -120,4 +142,7 @@ export const createRunOutput = (options: {
 };
 
 const sizeOf = (part: Part): number =>
-  (part.text?.length ?? 0) + (part.raw?.length ?? 0) + (part.url?.length ?? 0) + (part.data === undefined ? 0 : JSON.stringify(part.data).length);
+  (part.text?.length ?? 0) +
+  (part.raw?.length ?? 0) +
+  (part.url?.length ?? 0) +
+  (part.data === undefined ? 0 : JSON.stringify(part.data).length);

@@ -126,7 +126,11 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
   };
 
   /** Writes the end; a cancel that was committed while another end was on its way is served first. */
-  const finish = async (pending: readonly NewEvent[], event: EndEvent, release: boolean): Promise<{ result: Result<Finished>; event: EndEvent }> => {
+  const finish = async (
+    pending: readonly NewEvent[],
+    event: EndEvent,
+    release: boolean,
+  ): Promise<{ result: Result<Finished>; event: EndEvent }> => {
     const result = await persist.finish(token, [...pending, event], release);
     if (result.ok || result.why !== 'canceled') return { result, event };
     const canceled: EndEvent = { ...stoppedEnd('canceled', entry, say), ...(event.forced && { forced: true }) };
@@ -139,7 +143,13 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
     const pending = await output.close();
     const { result } = await finish(pending, { ...stoppedEnd(stopReason, entry, say), forced: true }, false);
     hasEnded = true;
-    if (result.ok) deps.observer.taskEnded?.({ agent: run.agent, taskId: token.taskId, state: result.value.task.state, reason: stopReason ?? 'forced' });
+    if (result.ok)
+      deps.observer.taskEnded?.({
+        agent: run.agent,
+        taskId: token.taskId,
+        state: result.value.task.state,
+        reason: stopReason ?? 'forced',
+      });
     setTimeout(() => wakeQuarantine?.(), settings.quarantineMs).unref();
   };
 
@@ -171,7 +181,8 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
       return await Promise.race([begin(turn, io), quarantine]);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
-      if (!(error instanceof SealaneError)) deps.observer.problem?.('An agent failed', error, { taskId: token.taskId, agent: run.agent });
+      if (!(error instanceof SealaneError))
+        deps.observer.problem?.('An agent failed', error, { taskId: token.taskId, agent: run.agent });
       return { state: 'failed', message: say(text), reason: 'error', retryable: isRetryable(error) };
     }
   };
@@ -200,7 +211,10 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
 
   /** Puts the turn back at the head of its lane; false when it was canceled or taken away meanwhile. */
   const retryLater = async (pending: readonly NewEvent[]): Promise<boolean> => {
-    const refused = await persist.append(token, [...pending, { kind: 'run-lost', state: 'working', attempt: run.attempt, retry: true }]);
+    const refused = await persist.append(token, [
+      ...pending,
+      { kind: 'run-lost', state: 'working', attempt: run.attempt, retry: true },
+    ]);
     if (refused) return false;
     return (await persist.release(token, now() + settings.retryMs * 2 ** (run.attempt - 1))).ok;
   };
@@ -226,7 +240,9 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
     };
   };
 
-  const over = live().catch((error: unknown) => deps.observer.problem?.('A run could not be concluded', error, { taskId: token.taskId }));
+  const over = live().catch((error: unknown) =>
+    deps.observer.problem?.('A run could not be concluded', error, { taskId: token.taskId }),
+  );
 
   return {
     run,
@@ -262,15 +278,10 @@ const STOPPED: Record<StopReason, { readonly state: State; readonly reason: stri
 };
 
 /** How a turn ends that did not end by itself. */
-const stoppedEnd = (
-  reason: StopReason | undefined,
-  entry: AgentEntry,
-  say: (text: string) => Message,
-): EndEvent => {
+const stoppedEnd = (reason: StopReason | undefined, entry: AgentEntry, say: (text: string) => Message): EndEvent => {
   const { state, reason: word, text } = STOPPED[reason ?? 'lost'];
   const full = reason === 'timeout' ? `${text} after ${Math.round(entry.taskTimeoutMs / 1000)} s.` : text;
   return { kind: 'turn-ended', state, reason: word, ...(full !== undefined && { message: say(full) }) };
 };
 
 const isRetryable = (error: unknown): boolean => (error as { retryable?: unknown } | null)?.retryable === true;
-

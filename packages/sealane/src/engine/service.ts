@@ -18,7 +18,11 @@ interface StreamOptions {
 export const createTaskService = (parts: EngineParts): TaskService => {
   const { store, feed, registry, dispatcher, runs, settings, now, newId } = parts;
 
-  const scopeOf = ({ owner, tenant, agent }: Caller): Scope => ({ owner, tenant, ...(agent !== undefined && { agent }) });
+  const scopeOf = ({ owner, tenant, agent }: Caller): Scope => ({
+    owner,
+    tenant,
+    ...(agent !== undefined && { agent }),
+  });
 
   const callOf = (caller: Caller, request: SendRequest): CallFacts => ({
     permission: caller.permission,
@@ -29,7 +33,9 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   const allowedAgent = (caller: Caller, name: string | undefined): AgentEntry => {
     const entry = registry.require(name);
     if (caller.agents === null || caller.agents.includes(entry.name)) return entry;
-    throw new SealaneError('forbidden', `This key may not use the agent "${entry.name}".`, { facts: { agent: entry.name } });
+    throw new SealaneError('forbidden', `This key may not use the agent "${entry.name}".`, {
+      facts: { agent: entry.name },
+    });
   };
 
   /** A slot is taken before the store is asked and given back if the turn has to wait. */
@@ -86,9 +92,13 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     const task = await requireTask(caller, id);
     const { message } = request;
     if (message.contextId !== undefined && message.contextId !== task.contextId) {
-      throw new SealaneError('invalid-params', `Task "${id}" belongs to another context than the message says. Leave contextId out, or correct it.`, {
-        facts: { field: 'message.contextId' },
-      });
+      throw new SealaneError(
+        'invalid-params',
+        `Task "${id}" belongs to another context than the message says. Leave contextId out, or correct it.`,
+        {
+          facts: { field: 'message.contextId' },
+        },
+      );
     }
     const entry = allowedAgent(caller, task.agent);
     return await withSlot(entry.name, { id }, (slot) =>
@@ -136,10 +146,17 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   };
 
   const directReply = (task: StoredTask): Message | undefined =>
-    task.direct && task.state === 'completed' && task.statusMessage !== null ? replyOf(JSON.parse(task.statusMessage) as Message) : undefined;
+    task.direct && task.state === 'completed' && task.statusMessage !== null
+      ? replyOf(JSON.parse(task.statusMessage) as Message)
+      : undefined;
 
   /** Items of a stream until `isLast`; `first` is told before, and forgotten then: a stream may last for days. */
-  async function* itemsOf(follower: Follower, task: TaskIdentity, after: Seq, options: StreamOptions): AsyncGenerator<StreamItem, void, undefined> {
+  async function* itemsOf(
+    follower: Follower,
+    task: TaskIdentity,
+    after: Seq,
+    options: StreamOptions,
+  ): AsyncGenerator<StreamItem, void, undefined> {
     try {
       if (options.first) yield options.first;
       options.first = undefined;
@@ -152,7 +169,12 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     }
   }
 
-  const streamOf = (follower: Follower, { id, contextId }: StoredTask, after: Seq, options: StreamOptions): AsyncIterable<StreamItem> => {
+  const streamOf = (
+    follower: Follower,
+    { id, contextId }: StoredTask,
+    after: Seq,
+    options: StreamOptions,
+  ): AsyncIterable<StreamItem> => {
     // Whoever leaves before asking for the first item never begins the iteration, whose end would let go of the task.
     const leave = (): void => follower[Symbol.dispose]();
     if (options.signal.aborted) leave();
@@ -160,17 +182,27 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     return itemsOf(follower, { id, contextId }, after, options);
   };
 
-  async function* directStream(caller: Caller, task: StoredTask, signal: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
-    const settled = isSettled(task) ? task : await awaitSettled(caller, task, { waitMs: settings.waitMs, signal, isCurrent: false });
+  async function* directStream(
+    caller: Caller,
+    task: StoredTask,
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamItem, void, undefined> {
+    const settled = isSettled(task)
+      ? task
+      : await awaitSettled(caller, task, { waitMs: settings.waitMs, signal, isCurrent: false });
     const message = directReply(settled);
     yield message ? { kind: 'message', message } : { kind: 'task', seq: settled.seq, task: settled };
   }
 
   const checkedEventId = (lastEventId: Seq, task: StoredTask): Seq => {
     if (lastEventId <= task.seq) return lastEventId;
-    throw new SealaneError('invalid-params', `Last-Event-ID ${lastEventId} is later than the task's last event ${task.seq}.`, {
-      facts: { field: 'Last-Event-ID' },
-    });
+    throw new SealaneError(
+      'invalid-params',
+      `Last-Event-ID ${lastEventId} is later than the task's last event ${task.seq}.`,
+      {
+        facts: { field: 'Last-Event-ID' },
+      },
+    );
   };
 
   return {
@@ -211,7 +243,9 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       if (!result.ok) {
         const task = await requireTask(caller, id);
         if (task.state === 'canceled') return task;
-        throw new SealaneError('task-not-cancelable', `Task "${id}" has already ended (${task.state}).`, { facts: { taskId: id, state: task.state } });
+        throw new SealaneError('task-not-cancelable', `Task "${id}" has already ended (${task.state}).`, {
+          facts: { taskId: id, state: task.state },
+        });
       }
       const { task, events, outcome } = result.value;
       feed.publish(id, events, task);
@@ -231,7 +265,8 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       const follower = feed.follow(scopeOf(caller), id);
       try {
         const task = await requireTask(caller, id);
-        const isLast = ({ event: { event } }: FeedEvent): boolean => event.kind !== 'artifact-added' && isTerminal(event.state);
+        const isLast = ({ event: { event } }: FeedEvent): boolean =>
+          event.kind !== 'artifact-added' && isTerminal(event.state);
         if (lastEventId !== undefined) {
           const after = checkedEventId(lastEventId, task);
           if (isTerminal(task.state) && after === task.seq) {
@@ -241,7 +276,12 @@ export const createTaskService = (parts: EngineParts): TaskService => {
           return streamOf(follower, task, after, { isCurrent: false, isLast, signal });
         }
         if (isTerminal(task.state)) throw refusalOf('terminal', { id, laneWaiting: settings.laneWaiting });
-        return streamOf(follower, task, task.seq, { first: { kind: 'task', seq: task.seq, task }, isCurrent: true, isLast, signal });
+        return streamOf(follower, task, task.seq, {
+          first: { kind: 'task', seq: task.seq, task },
+          isCurrent: true,
+          isLast,
+          signal,
+        });
       } catch (error) {
         follower[Symbol.dispose]();
         throw error;
@@ -256,7 +296,8 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     remove: async (caller, id) => {
       const result = await store.remove(scopeOf(caller), id);
       if (result.ok) return feed.forget(id);
-      if (result.why === 'busy') throw new SealaneError('conflict', `Task "${id}" is running. Cancel it first.`, { facts: { taskId: id } });
+      if (result.why === 'busy')
+        throw new SealaneError('conflict', `Task "${id}" is running. Cancel it first.`, { facts: { taskId: id } });
       throw taskNotFound(id);
     },
   };

@@ -30,7 +30,9 @@ export interface SendRequest {
 }
 
 /** A task that exists because of a call, or the direct answer to it. */
-export type SendOutcome = { readonly kind: 'task'; readonly task: StoredTask } | { readonly kind: 'message'; readonly message: Message };
+export type SendOutcome =
+  | { readonly kind: 'task'; readonly task: StoredTask }
+  | { readonly kind: 'message'; readonly message: Message };
 
 export interface ListRequest {
   readonly contextId?: string;
@@ -44,7 +46,13 @@ export interface ListRequest {
 /** One thing a stream tells its reader. A direct reply is the only item of its stream. */
 export type StreamItem =
   | { readonly kind: 'task'; readonly seq: Seq; readonly task: StoredTask }
-  | { readonly kind: 'event'; readonly seq: Seq; readonly event: Event; readonly task: TaskIdentity; readonly frames: FrameCache }
+  | {
+      readonly kind: 'event';
+      readonly seq: Seq;
+      readonly event: Event;
+      readonly task: TaskIdentity;
+      readonly frames: FrameCache;
+    }
   | { readonly kind: 'message'; readonly message: Message };
 
 /** What an event needs to be shown alone. */
@@ -63,18 +71,30 @@ export type FrameCache = Map<string, string>;
  */
 export interface TaskService {
   /** Waits until the turn ended or asks something, at most the wait timeout; not at all with `wait: false`. */
-  send(caller: Caller, request: SendRequest, options: { readonly wait: boolean; readonly waitMs?: number; readonly signal: AbortSignal }): Promise<SendOutcome>;
+  send(
+    caller: Caller,
+    request: SendRequest,
+    options: { readonly wait: boolean; readonly waitMs?: number; readonly signal: AbortSignal },
+  ): Promise<SendOutcome>;
   /**
    * The task first, then its events; ends when the turn ended or asks for input. Refusals are thrown by the returned
    * promise, before there is a stream. With `lastEventId` (a repeated send under its idempotency key) it resumes.
    */
-  stream(caller: Caller, request: SendRequest, options: { readonly lastEventId?: Seq; readonly signal: AbortSignal }): Promise<AsyncIterable<StreamItem>>;
+  stream(
+    caller: Caller,
+    request: SendRequest,
+    options: { readonly lastEventId?: Seq; readonly signal: AbortSignal },
+  ): Promise<AsyncIterable<StreamItem>>;
   get(caller: Caller, id: string): Promise<StoredTask>;
   list(caller: Caller, request: ListRequest): Promise<Page>;
   /** Resolves when the task has ended (or its cancel is under way and the grace period is over). */
   cancel(caller: Caller, id: string): Promise<StoredTask>;
   /** The task, then its events until it ends; with `lastEventId` only the events after it, also of an ended task. */
-  subscribe(caller: Caller, id: string, options: { readonly lastEventId?: Seq; readonly signal: AbortSignal }): Promise<AsyncIterable<StreamItem>>;
+  subscribe(
+    caller: Caller,
+    id: string,
+    options: { readonly lastEventId?: Seq; readonly signal: AbortSignal },
+  ): Promise<AsyncIterable<StreamItem>>;
   /** Committed events after `after`, for `tasks/events` and exports. */
   events(caller: Caller, id: string, after: Seq, limit: number): Promise<readonly Event[]>;
   /** Deletes a task that has ended. */

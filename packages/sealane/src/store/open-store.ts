@@ -12,5 +12,8 @@ export const openStore = async (address: string): Promise<Storage> => {
     const { openPostgres } = await import('./postgres/index.ts');
     return openPostgres({ url: address });
   }
-  throw new SealaneError('bad-config', `"${address}" is no store: use memory, sqlite:FILE or postgres://user:password@host/database.`);
+  throw new SealaneError(
+    'bad-config',
+    `"${address}" is no store: use memory, sqlite:FILE or postgres://user:password@host/database.`,
+  );
 };

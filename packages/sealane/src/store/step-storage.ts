@@ -22,7 +22,8 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-const mapped = <A, B>(result: Result<A>, map: (value: A) => B): Result<B> => (result.ok ? { ok: true, value: map(result.value) } : result);
+const mapped = <A, B>(result: Result<A>, map: (value: A) => B): Result<B> =>
+  result.ok ? { ok: true, value: map(result.value) } : result;
 
 /** What a caller sent, as it stands in the log: only its last number has to come back. */
 const committed = (events: readonly NewEvent[], lastSeq: Seq, at: Instant): readonly Event[] =>
@@ -63,7 +64,9 @@ export const createStepStorage = (driver: Driver): Storage => {
       append: async (run, events, at) => {
         // A long tail may be folded meanwhile: what the task looked like at its admission is no longer enough.
         fresh.delete(run.taskId);
-        return mapped(await driver.write('append', run, events, at), ({ seq }) => ({ events: committed(events, seq, at) }));
+        return mapped(await driver.write('append', run, events, at), ({ seq }) => ({
+          events: committed(events, seq, at),
+        }));
       },
       remember: (run, ref) => driver.write('remember', run, ref),
       finish: async (run, events, at, release) => {

@@ -16,7 +16,12 @@ export interface LaneView {
 
 export interface LaneStore {
   /** Lanes with something in them, or paused; by key. */
-  list(query: { readonly agent?: AgentName; readonly owner?: string; readonly limit: number; readonly after?: string }): Promise<readonly LaneView[]>;
+  list(query: {
+    readonly agent?: AgentName;
+    readonly owner?: string;
+    readonly limit: number;
+    readonly after?: string;
+  }): Promise<readonly LaneView[]>;
   /** A paused lane starts nothing; what runs goes on. False: no such lane. Recorded in the audit in the same step. */
   pause(lane: string, paused: boolean, by: string, at: Instant): Promise<boolean>;
   /** The same for every lane of an agent, now and later. */
@@ -61,7 +66,11 @@ export interface AuditEvent {
 export interface AuditLog {
   record(event: AuditEvent): Promise<void>;
   /** Newest first. */
-  list(query: { readonly subject?: string; readonly kind?: string; readonly limit: number }): Promise<readonly AuditEvent[]>;
+  list(query: {
+    readonly subject?: string;
+    readonly kind?: string;
+    readonly limit: number;
+  }): Promise<readonly AuditEvent[]>;
 }
 
 /** A webhook of a task. */
@@ -88,9 +97,11 @@ export interface StoreCounts {
 /** What the janitor and the operator need. */
 export interface Upkeep {
   /** Tasks that have waited in a lane, or for their caller, since before these times. */
-  overdue(limits: { readonly queuedBefore: Instant; readonly interruptedBefore: Instant; readonly limit: number }): Promise<
-    readonly { readonly id: TaskId; readonly why: 'queued' | 'interrupted' }[]
-  >;
+  overdue(limits: {
+    readonly queuedBefore: Instant;
+    readonly interruptedBefore: Instant;
+    readonly limit: number;
+  }): Promise<readonly { readonly id: TaskId; readonly why: 'queued' | 'interrupted' }[]>;
   /** Deletes at most `limit` tasks that ended before `endedBefore`; answers how many. */
   expire(endedBefore: Instant, limit: number): Promise<number>;
   /** Deletes the ended tasks of an owner or a context, at most `limit`; answers how many. */

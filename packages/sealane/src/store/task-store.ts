@@ -14,7 +14,16 @@ export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok
  * - `conflict`: the idempotency key was used with another body, or the id is taken
  * - `loop`: the turn would wait for a run that waits for it
  */
-export type Refusal = 'absent' | 'lost' | 'terminal' | 'canceled' | 'full' | 'owner-full' | 'busy' | 'conflict' | 'loop';
+export type Refusal =
+  | 'absent'
+  | 'lost'
+  | 'terminal'
+  | 'canceled'
+  | 'full'
+  | 'owner-full'
+  | 'busy'
+  | 'conflict'
+  | 'loop';
 
 export type TaskId = string;
 export type InstanceId = string;

@@ -56,5 +56,7 @@ export const snapshotFrom = (task: TaskInput, at: number): TaskSnapshot => {
 const messageOf = ({ id, status }: TaskInput): Message | undefined => {
   const message = status?.message;
   if (message === undefined || message === null) return undefined;
-  return typeof message === 'string' ? { messageId: `${id}-status`, role: 'ROLE_AGENT', parts: [{ text: message }], taskId: id } : message;
+  return typeof message === 'string'
+    ? { messageId: `${id}-status`, role: 'ROLE_AGENT', parts: [{ text: message }], taskId: id }
+    : message;
 };

@@ -7,7 +7,10 @@ import { type ViewTask, viewOf } from './seed-task.ts';
 
 /** What a host with sessions of its own has to offer: take a message for a session, and stop what it is doing. */
 export interface SessionHost {
-  sendToSession(sessionKey: string, task: { readonly id: string; readonly contextId: string; readonly message: Message }): Promise<void>;
+  sendToSession(
+    sessionKey: string,
+    task: { readonly id: string; readonly contextId: string; readonly message: Message },
+  ): Promise<void>;
   abortSession?(sessionKey: string, taskId: string): Promise<void>;
 }
 
@@ -40,7 +43,9 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
   const say = (active: Active, text: string): void => {
     const artifactId = `answer-${active.turn.number}`;
     active.chunks += 1;
-    active.io.emit({ kind: 'artifact', artifact: { artifactId, parts: [{ text }] }, append: active.chunks > 1 }).catch(() => undefined);
+    active.io
+      .emit({ kind: 'artifact', artifact: { artifactId, parts: [{ text }] }, append: active.chunks > 1 })
+      .catch(() => undefined);
   };
 
   const run = async (turn: Turn, io: RunIo): Promise<TurnEnd> => {
@@ -71,7 +76,8 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
     connector: { kind: 'sessions', session: sessionKeyOf, run, stop: async () => 'dead', close: async () => undefined },
     onSessionMessage: (sessionKey, message) => {
       const active = bySession.get(sessionKey);
-      if (active) say(active, typeof message === 'string' ? message : message.parts.map((part) => part.text ?? '').join(''));
+      if (active)
+        say(active, typeof message === 'string' ? message : message.parts.map((part) => part.text ?? '').join(''));
     },
     onSessionComplete: (sessionKey) => bySession.get(sessionKey)?.end({ state: 'completed' }),
     completeTask: (taskId, response) => {
@@ -82,7 +88,11 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
     },
     failTask: (taskId, error) => {
       const active = byTask.get(taskId);
-      active?.end({ state: 'failed', message: active.io.say(error instanceof Error ? error.message : String(error)), reason: 'agent' });
+      active?.end({
+        state: 'failed',
+        message: active.io.say(error instanceof Error ? error.message : String(error)),
+        reason: 'agent',
+      });
     },
     getActiveTaskForSession: (sessionKey) => bySession.get(sessionKey)?.turn.taskId,
   };
@@ -92,7 +102,9 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
 export interface SessionService {
   sendMessage(request: { readonly message: Message; readonly wait?: boolean }): Promise<ViewTask | Message>;
   getTask(id: string): Promise<ViewTask>;
-  listTasks(params?: Partial<ListRequest>): Promise<{ readonly tasks: readonly ViewTask[]; readonly nextPageToken: string | null }>;
+  listTasks(
+    params?: Partial<ListRequest>,
+  ): Promise<{ readonly tasks: readonly ViewTask[]; readonly nextPageToken: string | null }>;
   cancelTask(id: string): Promise<ViewTask>;
   subscribeToTask(id: string, signal: AbortSignal): Promise<AsyncIterable<StreamItem>>;
   /** True when a message in this context would start at once. */
@@ -112,7 +124,14 @@ export const createSessionService = (options: {
   const { tasks, caller, agent, storage } = options;
   const scope = { owner: caller.owner, tenant: caller.tenant, agent };
   const pageOf = (contextId: string, states: readonly State[], limit: number, after?: string) =>
-    storage.tasks.list(scope, { contextId, states, limit, order: 'inserted', withArtifacts: true, ...(after !== undefined && { after }) });
+    storage.tasks.list(scope, {
+      contextId,
+      states,
+      limit,
+      order: 'inserted',
+      withArtifacts: true,
+      ...(after !== undefined && { after }),
+    });
   const waitingIn = async (contextId: string): Promise<ViewTask[]> => {
     const waiting: StoredTask[] = [];
     let after: string | undefined;

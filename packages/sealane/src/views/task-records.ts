@@ -46,7 +46,10 @@ export const createTaskRecords = ({ storage, owner, now = Date.now }: TaskRecord
     const result = await tasks.put({ ...place, snapshot: snapshotFrom(task, at), at, mode });
     if (result.ok) return viewOf(result.value);
     if (result.why === 'absent') return null;
-    throw new SealaneError('conflict', `Task "${task.id}" cannot be written: it ${result.why === 'busy' ? 'is being worked on' : result.why === 'terminal' ? 'has ended' : 'exists already'}.`);
+    throw new SealaneError(
+      'conflict',
+      `Task "${task.id}" cannot be written: it ${result.why === 'busy' ? 'is being worked on' : result.why === 'terminal' ? 'has ended' : 'exists already'}.`,
+    );
   };
   const get = async (id: string): Promise<ViewTask | null> => {
     const task = await tasks.find(scope, id);

@@ -25,7 +25,11 @@ export interface ShelfPushConfig {
 export interface TaskShelf {
   save(task: TaskInput): Promise<void>;
   get(taskId: string): Promise<ViewTask | null>;
-  list(options?: { readonly contextId?: string | null; readonly cursor?: string | null; readonly limit?: number }): Promise<{
+  list(options?: {
+    readonly contextId?: string | null;
+    readonly cursor?: string | null;
+    readonly limit?: number;
+  }): Promise<{
     readonly tasks: readonly ViewTask[];
     readonly nextCursor: string | null;
   }>;

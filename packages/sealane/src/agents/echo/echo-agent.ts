@@ -22,14 +22,27 @@ const DIRECTIVES: Readonly<Record<string, Directive>> = {
     const [count = '1', apart = '0'] = argument.split(/\s+/);
     return await stream(numberOf(count, 1), numberOf(apart, 0), turn, io);
   },
-  fail: async (argument, _turn, io) => ({ state: 'failed', message: io.say(argument || 'failed as asked'), reason: 'agent' }),
+  fail: async (argument, _turn, io) => ({
+    state: 'failed',
+    message: io.say(argument || 'failed as asked'),
+    reason: 'agent',
+  }),
   /** The answer to the question completes the task. */
   ask: async (argument, _turn, io) => ({ state: 'input-required', message: io.say(argument || 'What do you mean?') }),
   auth: async (argument, _turn, io) => ({ state: 'auth-required', message: io.say(argument || 'Please sign in.') }),
-  reject: async (argument, _turn, io) => ({ state: 'rejected', message: io.say(argument || 'rejected as asked'), reason: 'agent' }),
+  reject: async (argument, _turn, io) => ({
+    state: 'rejected',
+    message: io.say(argument || 'rejected as asked'),
+    reason: 'agent',
+  }),
   file: async (_argument, turn, io) =>
-    await answerParts([{ raw: Buffer.from('hello from sealane\n').toString('base64'), mediaType: 'text/plain', filename: 'hello.txt' }], turn, io),
-  data: async (_argument, turn, io) => await answerParts([{ data: { echo: true, turn: turn.number }, mediaType: 'application/json' }], turn, io),
+    await answerParts(
+      [{ raw: Buffer.from('hello from sealane\n').toString('base64'), mediaType: 'text/plain', filename: 'hello.txt' }],
+      turn,
+      io,
+    ),
+  data: async (_argument, turn, io) =>
+    await answerParts([{ data: { echo: true, turn: turn.number }, mediaType: 'application/json' }], turn, io),
   message: async (argument, _turn, io) => ({ state: 'completed', message: io.say(argument) }),
   /** `@big BYTES` */
   big: async (argument, turn, io) => await answer('x'.repeat(numberOf(argument, 1000)), turn, io),
@@ -74,7 +87,12 @@ const stream = async (count: number, apartMs: number, turn: Turn, io: RunIo): Pr
   for (let number = 1; number <= count; number += 1) {
     if (io.signal.aborted) return { state: 'canceled' };
     const text = `${`chunk ${number} of ${count} `.padEnd(CHUNK_BYTES - 1, '.')}\n`;
-    await io.emit({ kind: 'artifact', artifact: { artifactId, parts: [{ text }] }, append: number > 1, lastChunk: number === count });
+    await io.emit({
+      kind: 'artifact',
+      artifact: { artifactId, parts: [{ text }] },
+      append: number > 1,
+      lastChunk: number === count,
+    });
     if (apartMs > 0 && number < count) await pause(apartMs, io.signal);
   }
   return { state: 'completed' };

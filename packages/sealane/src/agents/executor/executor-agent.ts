@@ -1,4 +1,10 @@
-import { Message as WireMessage, Task as WireTask, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent } from '@a2a-js/sdk';
+import {
+  Message as WireMessage,
+  Task as WireTask,
+  TaskArtifactUpdateEvent,
+  TaskState,
+  TaskStatusUpdateEvent,
+} from '@a2a-js/sdk';
 import { type AgentExecutor, DefaultExecutionEventBus, RequestContext, ServerCallContext } from '@a2a-js/sdk/server';
 
 import type { Artifact, JsonObject, Message } from '#domain';
@@ -53,7 +59,15 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
     switch (event.kind) {
       case 'artifactUpdate': {
         const { artifact, append, lastChunk, metadata } = TaskArtifactUpdateEvent.toJSON(event.data) as ArtifactJson;
-        inOrder(() => io.emit({ kind: 'artifact', artifact, append: append === true, lastChunk: lastChunk === true, ...(metadata && { metadata }) }));
+        inOrder(() =>
+          io.emit({
+            kind: 'artifact',
+            artifact,
+            append: append === true,
+            lastChunk: lastChunk === true,
+            ...(metadata && { metadata }),
+          }),
+        );
         break;
       }
       case 'statusUpdate': {
@@ -96,12 +110,21 @@ interface StatusJson {
 }
 
 /** The executor may not know the ids that we gave. */
-const ours = (message: Message, turn: Turn): Message => ({ ...message, role: 'ROLE_AGENT', taskId: turn.taskId, contextId: turn.contextId });
+const ours = (message: Message, turn: Turn): Message => ({
+  ...message,
+  role: 'ROLE_AGENT',
+  taskId: turn.taskId,
+  contextId: turn.contextId,
+});
 
 /** The request as the SDK's own handler would hand it over; from the second turn on with the task so far. */
 const contextOf = async (turn: Turn): Promise<RequestContext> => {
   const message = WireMessage.fromJSON(turn.message);
-  const call = new ServerCallContext({ user: { isAuthenticated: true, userName: turn.owner }, tenant: turn.tenant, requestedVersion: '1.0' });
+  const call = new ServerCallContext({
+    user: { isAuthenticated: true, userName: turn.owner },
+    tenant: turn.tenant,
+    requestedVersion: '1.0',
+  });
   const request = { tenant: turn.tenant, message, configuration: undefined, metadata: turn.metadata };
   if (turn.number === 1) return new RequestContext(request, turn.taskId, turn.contextId, call);
   const history = [...(await turn.history()), turn.message].map((known) => WireMessage.fromJSON(known));

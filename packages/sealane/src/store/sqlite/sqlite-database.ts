@@ -59,7 +59,10 @@ const versionOf = (database: DatabaseSync, file: string): number => {
   const version = pragma(database, 'user_version');
   const isEmpty = database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.['n'] === 0;
   if (!isEmpty && application !== APPLICATION_ID) {
-    throw new SealaneError('store-damaged', `${file} is an SQLite file of another program. Choose another data folder with --data-dir.`);
+    throw new SealaneError(
+      'store-damaged',
+      `${file} is an SQLite file of another program. Choose another data folder with --data-dir.`,
+    );
   }
   if (version > MIGRATIONS.length) {
     throw new SealaneError(
@@ -162,7 +165,11 @@ export const sqliteError = (error: unknown, file: string): unknown => {
       return damaged(file, error.message, error);
     case 5: // BUSY
     case 6: // LOCKED
-      return new SealaneError('store-locked', `Another process is using ${file}. Stop it first, or choose another folder with --data-dir.`, { cause: error });
+      return new SealaneError(
+        'store-locked',
+        `Another process is using ${file}. Stop it first, or choose another folder with --data-dir.`,
+        { cause: error },
+      );
     default:
       return error;
   }

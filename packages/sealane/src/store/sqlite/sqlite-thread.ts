@@ -21,7 +21,10 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     // What it allocates dies young: under load a larger nursery is cleaned less often. It grows only when it is used.
     resourceLimits: { maxYoungGenerationSizeMb: 32 },
   });
-  const waiting = new Map<number, { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }>();
+  const waiting = new Map<
+    number,
+    { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }
+  >();
   let lastId = 0;
   let dead: Error | undefined;
   const fail = (error: Error): void => {
@@ -67,7 +70,10 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
 const revive = (error: PlainError): Error => {
   if (error.code !== undefined) {
     const { retryAfterMs, facts } = error;
-    return new SealaneError(error.code as ErrorCode, error.message, { facts, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+    return new SealaneError(error.code as ErrorCode, error.message, {
+      facts,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
   }
   const unknown = new Error(error.message);
   if (error.stack) unknown.stack = error.stack;

@@ -6,7 +6,13 @@ import { SealaneError } from '#domain';
 import { READS, WRITES } from '../steps/index.ts';
 import type { Steps } from '../steps/step.ts';
 import { createDiskReserve } from './disk-reserve.ts';
-import { createStepRunner, openForReading, openForWriting, sqliteError, type SqliteOptions } from './sqlite-database.ts';
+import {
+  createStepRunner,
+  openForReading,
+  openForWriting,
+  sqliteError,
+  type SqliteOptions,
+} from './sqlite-database.ts';
 import { type FileLock, lockFile } from './sqlite-lock.ts';
 
 /**
@@ -25,7 +31,9 @@ export interface WorkerReply {
   readonly wakes: readonly string[];
   readonly commitMs: number;
 }
-export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: PlainError };
+export type Outcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: PlainError };
 export interface PlainError {
   readonly code: string | undefined;
   readonly message: string;
@@ -145,7 +153,16 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
 try {
   const lock = options.role === 'writer' && options.file !== ':memory:' ? lockFile(options.file) : undefined;
   serve(options.role === 'writer' ? openForWriting(options) : openForReading(options.file), lock);
-  port.postMessage(JSON.stringify({ id: 0, outcomes: [{ ok: true, value: 'ready' }], wakes: [], commitMs: 0 } satisfies WorkerReply));
+  port.postMessage(
+    JSON.stringify({ id: 0, outcomes: [{ ok: true, value: 'ready' }], wakes: [], commitMs: 0 } satisfies WorkerReply),
+  );
 } catch (error) {
-  port.postMessage(JSON.stringify({ id: 0, outcomes: [{ ok: false, error: plain(error) }], wakes: [], commitMs: 0 } satisfies WorkerReply));
+  port.postMessage(
+    JSON.stringify({
+      id: 0,
+      outcomes: [{ ok: false, error: plain(error) }],
+      wakes: [],
+      commitMs: 0,
+    } satisfies WorkerReply),
+  );
 }

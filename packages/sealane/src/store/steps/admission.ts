@@ -72,7 +72,13 @@ export const startedRun = (
     readonly call: CallFacts;
     readonly at: number;
   },
-  keys: { readonly task: number; readonly lane: number; readonly epoch: number; readonly turn: number; readonly seq: number },
+  keys: {
+    readonly task: number;
+    readonly lane: number;
+    readonly epoch: number;
+    readonly turn: number;
+    readonly seq: number;
+  },
 ): Run => ({
   token: { taskId: turn.id, task: keys.task, lane: keys.lane, epoch: keys.epoch },
   contextId: turn.contextId,

@@ -65,7 +65,13 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
 /** Only what the caller does not know already; `assembleAdmitted` makes the port's answer of it. */
 export type AdmitOutcome =
   | { readonly again: true; readonly task: StoredTask }
-  | { readonly again: false; readonly task: number; readonly lane: number; readonly isStarted: boolean; readonly ahead: number };
+  | {
+      readonly again: false;
+      readonly task: number;
+      readonly lane: number;
+      readonly isStarted: boolean;
+      readonly ahead: number;
+    };
 
 function* admittedBefore(known: { body_hash: string; task_id: string }, bodyHash: string): Steps<Result<AdmitOutcome>> {
   if (known.body_hash !== bodyHash) return { ok: false, why: 'conflict' };
@@ -120,7 +126,21 @@ function* insertTurn(
   const started = isStarted ? by.at : null;
   const holder = isStarted ? (by.slot?.instance ?? null) : null;
   const call = JSON.stringify(by.call);
-  yield* first(INSERT_TURN, task, lane.k, lane.places, number, messageSeq, by.owner, call, by.at, started, started, holder, isStarted ? 1 : 0);
+  yield* first(
+    INSERT_TURN,
+    task,
+    lane.k,
+    lane.places,
+    number,
+    messageSeq,
+    by.owner,
+    call,
+    by.at,
+    started,
+    started,
+    holder,
+    isStarted ? 1 : 0,
+  );
 }
 
 /** A message to a task that exists: its next turn, or an answer to its live run. */
@@ -173,7 +193,13 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   }
   yield* setStatus(row.k, committed);
   yield* wake(row.id);
-  const keys = { task: row.k, lane: place.value.lane.k, epoch, turn: row.turns + 1, seq: committed.at(-1)?.seq ?? head.seq };
+  const keys = {
+    task: row.k,
+    lane: place.value.lane.k,
+    epoch,
+    turn: row.turns + 1,
+    seq: committed.at(-1)?.seq ?? head.seq,
+  };
   const metadata = JSON.parse(row.metadata) as JsonObject;
   const facts = { id: row.id, contextId: row.context_id, owner: row.owner, tenant: row.tenant, agent: row.agent };
   return {
@@ -204,4 +230,3 @@ function* appendRows(task: number, lastSeq: number, events: readonly NewEvent[],
   yield* each(INSERT_EVENT, rows);
   return committed;
 }
-

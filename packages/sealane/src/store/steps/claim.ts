@@ -1,6 +1,16 @@
 import type { JsonObject, Message, NewEvent } from '#domain';
 
-import type { AgentName, CallFacts, ClaimedRun, InstanceId, Instant, OwnRuns, Result, Run, TaskId } from '../task-store.ts';
+import type {
+  AgentName,
+  CallFacts,
+  ClaimedRun,
+  InstanceId,
+  Instant,
+  OwnRuns,
+  Result,
+  Run,
+  TaskId,
+} from '../task-store.ts';
 import {
   BURY,
   BURY_EXPIRED,
@@ -46,7 +56,14 @@ export function* claim(request: {
   for (const [agent, free] of Object.entries(request.free)) {
     if (free < 1 || (yield* first(IS_PAUSED, agent))) continue;
     // With a limit per owner some of the ready lanes are passed over; look a little further.
-    const lanes = yield* all(READY_LANES, agent, at, ownerRunning, ownerRunning, ownerRunning > 0 ? free * 4 + 16 : free);
+    const lanes = yield* all(
+      READY_LANES,
+      agent,
+      at,
+      ownerRunning,
+      ownerRunning,
+      ownerRunning > 0 ? free * 4 + 16 : free,
+    );
     let taken = 0;
     for (const lane of lanes) {
       if (taken === free) break;
@@ -166,4 +183,3 @@ function* takeOver(turn: TurnRow, instance: InstanceId, at: Instant): Steps<Clai
 export function* interventions(instance: InstanceId): Steps<readonly TaskId[]> {
   return (yield* all(INTERVENTIONS, instance)).map((row) => row.id);
 }
-

@@ -101,7 +101,9 @@ export const HEAD_TURN = sql<TurnRow>(`SELECT * FROM turns WHERE lane = ? AND ho
 export const TURNS_AHEAD = sql<{ n: number }>(`
   SELECT count(*) + (SELECT CASE WHEN holder IS NULL THEN 0 ELSE 1 END FROM lanes WHERE k = ?) AS n
   FROM turns WHERE lane = ? AND place < ? AND holder IS NULL`);
-export const START_TURN = sql(`UPDATE turns SET holder = ?, attempt = ?, started_at = ?, held_at = ?, ref = NULL WHERE task = ?`);
+export const START_TURN = sql(
+  `UPDATE turns SET holder = ?, attempt = ?, started_at = ?, held_at = ?, ref = NULL WHERE task = ?`,
+);
 export const REHOLD_TURN = sql(`UPDATE turns SET holder = ?, held_at = ? WHERE task = ?`);
 export const RETRY_TURN = sql(`UPDATE turns SET holder = NULL, ref = NULL WHERE task = ?`);
 export const SET_TURN_REF = sql(`UPDATE turns SET ref = ? WHERE task = ?`);

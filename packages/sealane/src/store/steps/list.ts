@@ -115,7 +115,11 @@ const decodeCursor = (order: ListQuery['order'], text: string): Position => {
   } catch {
     // falls through to the refusal
   }
-  throw new SealaneError('invalid-params', 'The page token is not one that this service made: list again from the start.', {
-    facts: { field: 'pageToken' },
-  });
+  throw new SealaneError(
+    'invalid-params',
+    'The page token is not one that this service made: list again from the start.',
+    {
+      facts: { field: 'pageToken' },
+    },
+  );
 };

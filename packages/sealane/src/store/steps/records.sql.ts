@@ -68,7 +68,9 @@ export const SAVE_PUSH_CONFIG = sql(`
 export const PUSH_CONFIGS = sql<{ id: string; config: string }>(`
   SELECT push_configs.id AS id, config FROM push_configs JOIN tasks ON tasks.k = push_configs.task
   WHERE tasks.id = ? ORDER BY push_configs.id`);
-export const DELETE_PUSH_CONFIG = sql<{ id: string }>(`DELETE FROM push_configs WHERE task = ? AND id = ? RETURNING id`);
+export const DELETE_PUSH_CONFIG = sql<{ id: string }>(
+  `DELETE FROM push_configs WHERE task = ? AND id = ? RETURNING id`,
+);
 
 /** Only turns that never started: a retry waits on purpose. */
 export const QUEUED_BEFORE = sql<{ id: string }>(`

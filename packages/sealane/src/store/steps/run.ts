@@ -55,7 +55,15 @@ export function* finish(
   isKnown = false,
 ): Steps<Result<{ readonly seq: Seq; readonly task?: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
-  const head = yield* first(END_RUN, events.length, endsTask(events) ? 1 : 0, release ? 1 : 0, run.task, run.epoch, answersCancel(events) ? 1 : 0);
+  const head = yield* first(
+    END_RUN,
+    events.length,
+    endsTask(events) ? 1 : 0,
+    release ? 1 : 0,
+    run.task,
+    run.epoch,
+    answersCancel(events) ? 1 : 0,
+  );
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
   yield* insertEvents(rows);
@@ -87,4 +95,3 @@ export function* release(run: RunToken, at: Instant, retryAt?: Instant | null): 
   if (lane) yield* makeReady(lane);
   return { ok: true, value: null };
 }
-

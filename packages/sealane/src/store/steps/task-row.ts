@@ -1,4 +1,13 @@
-import { canMove, type Event, type EventKind, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
+import {
+  canMove,
+  type Event,
+  type EventKind,
+  fold,
+  isTerminal,
+  type NewEvent,
+  type State,
+  type TaskSnapshot,
+} from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
 import { LANE, TURN, TURNS_AHEAD } from './lanes.sql.ts';
@@ -41,7 +50,9 @@ const ALL = Number.MAX_SAFE_INTEGER;
 
 export const inScope = (scope: Scope, row: TaskRow): boolean =>
   scope === 'all' ||
-  (row.owner === scope.owner && row.tenant === scope.tenant && (scope.agent === undefined || row.agent === scope.agent));
+  (row.owner === scope.owner &&
+    row.tenant === scope.tenant &&
+    (scope.agent === undefined || row.agent === scope.agent));
 
 /** The task of that id if the scope may see it: a foreign one is as absent as an unknown one. */
 export function* visibleTask(scope: Scope, id: string): Steps<TaskRow | undefined> {
@@ -165,7 +176,9 @@ export function* foldIn(task: number, head: HeadRow, news: readonly Event[], at:
 }
 
 /** JSON text for the columns of a turn that needs no folding, or nothing when it does. */
-const spliceOf = (events: readonly Event[]): { readonly artifacts: string; readonly tail: string; readonly message: string | null } | undefined => {
+const spliceOf = (
+  events: readonly Event[],
+): { readonly artifacts: string; readonly tail: string; readonly message: string | null } | undefined => {
   const last = events.at(-1)?.event;
   if (last?.kind !== 'turn-ended' || last.reason !== undefined || last.forced || last.metadata) return undefined;
   const artifacts: string[] = [];
@@ -211,7 +224,18 @@ export function* snapshotIn(
   const end = news.at(-1);
   if (splice && end && end.event.kind !== 'artifact-added') {
     const { state } = end.event;
-    const spliced = yield* first(SPLICE_SNAPSHOT, state, splice.message, end.at, end.at, splice.artifacts, splice.tail, head.seq, task, head.seq - news.length);
+    const spliced = yield* first(
+      SPLICE_SNAPSHOT,
+      state,
+      splice.message,
+      end.at,
+      end.at,
+      splice.artifacts,
+      splice.tail,
+      head.seq,
+      task,
+      head.seq - news.length,
+    );
     if (spliced) return isKnown ? undefined : yield* reloadTask(task);
   }
   return yield* foldIn(task, head, news, at);
@@ -229,13 +253,20 @@ const checkMoves = (from: State, events: readonly Event[]): void => {
   let state = from;
   for (const { event } of events) {
     if (event.kind === 'artifact-added' || event.kind === 'task-put') continue;
-    if (!canMove(state, event.state)) throw new Error(`A task cannot go from ${state} to ${event.state} (${event.kind}).`);
+    if (!canMove(state, event.state))
+      throw new Error(`A task cannot go from ${state} to ${event.state} (${event.kind}).`);
     state = event.state;
   }
 };
 
 /** The events that say, or end, what the status says; a cancel's intent or a lost run leaves it standing. */
-const SPEAKS: ReadonlySet<EventKind> = new Set(['task-admitted', 'message-received', 'run-started', 'status-reported', 'turn-ended']);
+const SPEAKS: ReadonlySet<EventKind> = new Set([
+  'task-admitted',
+  'message-received',
+  'run-started',
+  'status-reported',
+  'turn-ended',
+]);
 
 /** Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be. */
 export function* setStatus(task: number, news: readonly Event[]): Steps<void> {
@@ -249,7 +280,15 @@ export function* setStatus(task: number, news: readonly Event[]): Steps<void> {
   }
   const { event } = spoken;
   const message = event.kind === 'status-reported' || event.kind === 'turn-ended' ? event.message : undefined;
-  yield* first(SET_STATUS, last.event.state, openFlag(last.event.state), message ? JSON.stringify(message) : null, last.at, last.at, task);
+  yield* first(
+    SET_STATUS,
+    last.event.state,
+    openFlag(last.event.state),
+    message ? JSON.stringify(message) : null,
+    last.at,
+    last.at,
+    task,
+  );
 }
 
 /** Below this many bytes a tail is cheaper to fold at each read than to fold once and store. */

@@ -49,7 +49,9 @@ export const TASK_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k = ?`);
 export const STATE_OF = sql<{ status_state: string }>(`SELECT status_state FROM tasks WHERE k = ?`);
 export const SET_STATUS = sql(`
   UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
-export const SET_STATE = sql(`UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
+export const SET_STATE = sql(
+  `UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`,
+);
 export const SET_SNAPSHOT = sql(`
   UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
     artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
