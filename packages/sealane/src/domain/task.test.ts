@@ -34,14 +34,12 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
       artifact: { artifactId: id, parts: [isData ? { data: text } : { text }] },
       append,
     })),
-  fc
-    .string()
-    .map((text): NewEvent => ({
-      kind: 'turn-ended',
-      state: 'input-required',
-      message: message(text, 'ROLE_AGENT'),
-      reason: 'agent',
-    })),
+  fc.string().map((text): NewEvent => ({
+    kind: 'turn-ended',
+    state: 'input-required',
+    message: message(text, 'ROLE_AGENT'),
+    reason: 'agent',
+  })),
 );
 
 describe('folding', () => {
