@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['sealane:source', 'module', 'node', 'default'];
@@ -14,6 +16,8 @@ export default defineConfig({
     include: ['test/chaos/**/*.test.ts'],
     globalSetup: ['test/support/postgres-setup.ts'],
     fileParallelism: false,
+    // One seed for all files of a run; every line of progress names it.
+    env: { CHAOS_SEED: process.env['CHAOS_SEED'] ?? String(randomInt(2 ** 31)) },
     testTimeout: 300_000,
     hookTimeout: 60_000,
   },

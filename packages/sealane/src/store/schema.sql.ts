@@ -33,13 +33,13 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     )`,
     // Lists read one ordered run of an index per state and merge them, so every combination of filters is a range.
     // Tasks that wait or run (open) are few and change soon: they have one small index, and enter the others when they
-    // have settled.
-    `CREATE INDEX idx_tasks_open ON tasks(owner, status_state, status_timestamp) WHERE open = 1`,
+    // have settled. The tenant comes last, so that matches can be counted without looking at the tasks.
+    `CREATE INDEX idx_tasks_open ON tasks(owner, status_state, status_timestamp, tenant) WHERE open = 1`,
     `CREATE INDEX idx_tasks_status ON tasks(status_state, status_timestamp) WHERE open = 0`,
-    `CREATE INDEX idx_tasks_updated ON tasks(owner, status_state, status_timestamp) WHERE open = 0 AND direct = 0`,
-    `CREATE INDEX idx_tasks_context ON tasks(owner, context_id, status_state, status_timestamp)
+    `CREATE INDEX idx_tasks_updated ON tasks(owner, status_state, status_timestamp, tenant) WHERE open = 0 AND direct = 0`,
+    `CREATE INDEX idx_tasks_context ON tasks(owner, context_id, status_state, status_timestamp, tenant)
       WHERE open = 0 AND direct = 0`,
-    `CREATE INDEX idx_tasks_agent ON tasks(owner, agent, status_state, status_timestamp) WHERE open = 0 AND direct = 0`,
+    `CREATE INDEX idx_tasks_agent ON tasks(owner, agent, status_state, status_timestamp, tenant) WHERE open = 0 AND direct = 0`,
 
     // One narrow row per task: the number of its last event and the epoch of the only run that may write. It is the
     // fence: who updates no row here writes nothing anywhere. `tail` and `content` are bytes, for the checkpoint.

@@ -134,6 +134,8 @@ export const storedTask = (row: TaskRow, queue?: { position: number; queuedAt: I
 
 /** The task with everything that has happened to it, and its place in its lane while it waits. */
 export function* loadTask(row: TaskRow): Steps<StoredTask> {
+  // The end is the last event and is folded in with its turn.
+  if (isTerminal(row.status_state as State)) return storedTask(row);
   const tail = yield* eventsAfter(row.k, row.folded);
   const whole = withTail(row, tail);
   if (whole.status_state !== 'submitted') return storedTask(whole);
