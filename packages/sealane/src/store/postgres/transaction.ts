@@ -1,10 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import type { Pool, PoolClient, QueryResult } from 'pg';
 
 import { SealaneError } from '#domain';
 
-import type { Param, Statement, Step, Steps } from '../steps/step.ts';
+import { type Param, type Statement, type Step, StepConflict, type Steps } from '../steps/step.ts';
 import { columnsOf, inPostgres, inPostgresForRows, type Prepared } from './dialect.ts';
-import { isConnectionLost, isConnectionSpent, outcomeUnknown } from './postgres-error.ts';
+import { isConnectionLost, isConnectionSpent, isOutcomeUnknown, outcomeUnknown } from './postgres-error.ts';
 
 /** `write`: every statement sees what is committed when it begins. `read`: all statements see one snapshot. */
 export type Mode = 'write' | 'read';
@@ -21,9 +23,14 @@ export type RunSteps = <T>(steps: Steps<T>, wakes: Set<string>) => Promise<T>;
 export const transact = async <T>(pool: Pool, mode: Mode, work: (run: RunSteps) => Promise<T>): Promise<T> => {
   const client = await pool.connect();
   const pipeline = createPipeline(client);
+  let named: Promise<QueryResult> | undefined;
+  let done: { readonly value: T } | undefined;
   try {
     void pipeline.send(BEGIN[mode]);
+    if (mode === 'write') named = pipeline.send(NAME_TRANSACTION);
+    named?.catch(() => {});
     const value = await work((steps, wakes) => drive(steps, wakes, pipeline));
+    done = { value };
     const committed = pipeline.end('COMMIT');
     // A reader has what it wanted; whoever gets the connection next stands in line behind this COMMIT.
     if (mode === 'write') await committed;
@@ -32,9 +39,36 @@ export const transact = async <T>(pool: Pool, mode: Mode, work: (run: RunSteps) 
     return value;
   } catch (error) {
     const cause = await pipeline.abandon(error);
-    client.release(isConnectionSpent(cause));
+    client.release(isConnectionSpent(cause) || isOutcomeUnknown(cause));
+    if (done && named && isOutcomeUnknown(cause)) {
+      await learnFate(pool, named, cause);
+      return done.value;
+    }
     throw cause;
   }
+};
+
+/** Asked for at the beginning, so that what became of a transaction can be looked up if the answer to its COMMIT is lost. */
+const NAME_TRANSACTION = { name: 'name_transaction', text: 'SELECT pg_current_xact_id()::TEXT AS xid', values: [] };
+const FATE = 'SELECT pg_xact_status($1::TEXT::XID8) AS fate';
+const LEARN_MS = 10_000;
+
+/** Resolves if it was committed; throws a conflict, to start again, if it was not, and `unknown` if nobody can say. */
+const learnFate = async (pool: Pool, named: Promise<QueryResult>, unknown: unknown): Promise<void> => {
+  const xid = await named.then(
+    ({ rows }) => (rows as { xid: string }[])[0]?.xid,
+    () => undefined,
+  );
+  if (xid === undefined) throw unknown;
+  for (const until = performance.now() + LEARN_MS; performance.now() < until; await delay(50)) {
+    const fate = await pool.query<{ fate: string }>(FATE, [xid]).then(
+      ({ rows }) => rows[0]?.fate,
+      () => 'in progress',
+    );
+    if (fate === 'committed') return;
+    if (fate === 'aborted') throw new StepConflict();
+  }
+  throw unknown;
 };
 
 const NOTHING: readonly object[] = [];
