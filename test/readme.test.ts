@@ -62,13 +62,20 @@ describe('the README', () => {
   });
 
   afterAll(async () => {
-    // npm, its shell and the service are one process group.
-    if (service?.pid !== undefined && service.exitCode === null) {
-      const ended = new Promise((resolve) => service?.once('exit', resolve));
-      process.kill(-service.pid, 'SIGTERM');
-      await ended;
+    // npm, its shell and the service are one process group; npm ends before the service has closed its files.
+    const group = service?.pid;
+    if (group !== undefined) {
+      const isGone = (): boolean => {
+        try {
+          return !process.kill(-group, 0);
+        } catch {
+          return true;
+        }
+      };
+      if (!isGone()) process.kill(-group, 'SIGTERM');
+      await expect.poll(isGone, { timeout: 30_000 }).toBe(true);
     }
-    await rm(home, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
 
   it('names the two commands', () => {
