@@ -75,10 +75,10 @@ describe('sources', () => {
     const file = join(home, 'etc.yaml');
     writeFileSync(file, 'dataDir: data\n');
     const at = (flags: Flags, env: NodeJS.ProcessEnv = {}) =>
-      loadConfig({ flags, env, cwd: '/work', home }).config.dataDir;
+      loadConfig({ flags, env, cwd: '/project', home }).config.dataDir;
     expect(at({ config: file })).toBe(join(home, 'data'));
     expect(at({}, { SEALANE_CONFIG: file })).toBe(join(home, 'data'));
-    expect(at({ config: file, dataDir: 'here' })).toBe('/work/here');
+    expect(at({ config: file, dataDir: 'here' })).toBe('/project/here');
     expect(at({ dataDir: '~/there' })).toBe(join(home, 'there'));
   });
 
