@@ -11,7 +11,7 @@ interface Queued {
 /** How many calls go into one transaction at most, so that no caller waits for an endless batch. */
 const LARGEST = 512;
 /** So many calls are worth a commit of their own: the thread works on them while the event loop gathers the next. */
-const EAGER = 16;
+const EAGER = 32;
 /** Batches under way at a time: one on its way to the disk, one that the thread finds when it is done. */
 const DEPTH = 2;
 
