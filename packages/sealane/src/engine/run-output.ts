@@ -26,7 +26,6 @@ export interface RunOutput {
 
 export const createRunOutput = (options: {
   readonly token: RunToken;
-  readonly attempt: number;
   readonly settings: EngineSettings;
   readonly persist: Persist;
   /** The lease is lost or the task has ended: the run must stop. */

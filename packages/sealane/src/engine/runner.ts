@@ -83,7 +83,6 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
 
   const output = createRunOutput({
     token,
-    attempt: run.attempt,
     settings,
     persist,
     onRefused: (why) => stop(why === 'terminal' ? 'ended' : 'lost'),

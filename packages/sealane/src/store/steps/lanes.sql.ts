@@ -56,7 +56,6 @@ export const ENTER_LANE = sql<LaneRow>(`
   RETURNING *`);
 export const LOCK_LANE = lock(`SELECT k FROM lanes WHERE k = ? {lock}`);
 export const LANE_BY_KEY = sql<LaneRow>(`SELECT * FROM lanes WHERE key = ?`);
-export const LANE = sql<LaneRow>(`SELECT * FROM lanes WHERE k = ?`);
 
 /**
  * Fairness between owners: a lane that becomes ready queues behind where the claims have got to (the highest rank that

@@ -10,12 +10,11 @@ import {
 } from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
-import { LANE, TURN, TURNS_AHEAD } from './lanes.sql.ts';
+import { TURN, TURNS_AHEAD } from './lanes.sql.ts';
 import { all, each, first, type Param, type Steps } from './step.ts';
 import {
   type EventRow,
   EVENTS_AFTER,
-  HEAD,
   type HeadRow,
   INSERT_EVENT,
   INSERT_TWO_EVENTS,
@@ -308,16 +307,6 @@ export function* checkpoint(task: number, head: HeadRow): Steps<void> {
 
 export const sizeOf = (row: Pick<TaskRow, 'artifacts' | 'history' | 'metadata'>): number =>
   row.artifacts.length + row.history.length + row.metadata.length;
-
-export function* headOf(task: number): Steps<HeadRow> {
-  const head = yield* first(HEAD, task);
-  if (!head) throw new Error(`Task ${task} has no head.`);
-  return head;
-}
-
-export function* sessionOfLane(lane: number): Steps<string> {
-  return (yield* first(LANE, lane))?.key ?? '';
-}
 
 export const endsTask = (events: readonly NewEvent[]): boolean =>
   events.some((event) => event.kind !== 'artifact-added' && isTerminal(event.state));
