@@ -17,7 +17,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   identity: ['domain', 'store', 'engine', 'agents'],
   protocol: ['domain', 'store', 'engine', 'agents'],
   http: ['domain', 'store', 'engine', 'agents', 'identity', 'protocol'],
-  observability: ['domain', 'store', 'engine', 'http'],
+  grpc: ['domain', 'engine', 'agents', 'identity', 'protocol'],
+  push: ['domain', 'store', 'engine'],
+  observability: ['domain', 'store', 'engine', 'http', 'push'],
   config: ['domain', 'agents'],
   cli: ['domain', 'store', 'agents', 'config', '(root)'],
   views: ['domain', 'store', 'agents', 'engine'],
@@ -25,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The engine, and what sits on it, knows the ports and no implementation of them. */
-const PORTS_ONLY = ['engine', 'identity', 'protocol', 'http', 'observability', 'views'];
+const PORTS_ONLY = ['engine', 'identity', 'protocol', 'http', 'grpc', 'push', 'observability', 'views'];
 
 interface Import {
   readonly file: string;

@@ -8,6 +8,7 @@ import { type Logger, pino } from 'pino';
 import type { AgentConnector } from '#agents';
 import {
   type AgentEntry,
+  type AgentExtension,
   type AgentSkill,
   createAgentRegistry,
   createEngine,
@@ -18,6 +19,7 @@ import {
 import { createHttpApp, type HttpOptions, nodeHandler } from '#http';
 import { createKeys, createRateLimiter, type KeyOverride, type Keys } from '#identity';
 import { combineObservers, createLogObserver, createMetrics, startTracing } from '#observability';
+import { type Capabilities, createProtocol } from '#protocol';
 import { type LaneStore, openStore, requireTaskStore, type Storage } from '#store';
 
 import { newId } from './new-id.ts';
@@ -35,6 +37,10 @@ export interface AgentOptions {
   readonly title?: string;
   readonly description?: string;
   readonly skills?: readonly AgentSkill[];
+  /** Media types that it takes and gives; everything by default. */
+  readonly inputModes?: readonly string[];
+  readonly outputModes?: readonly string[];
+  readonly extensions?: readonly AgentExtension[];
 }
 
 export interface SealaneOptions {
@@ -47,6 +53,8 @@ export interface SealaneOptions {
   readonly keyOverrides?: (name: string) => KeyOverride | undefined;
   readonly settings?: Partial<EngineSettings>;
   readonly ratePerMinute?: number;
+  /** What of A2A is offered; all of it by default. */
+  readonly capabilities?: Capabilities;
   readonly http?: Partial<HttpOptions>;
   readonly log?: Logger;
 }
@@ -67,6 +75,7 @@ export interface Sealane extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const ANYTHING = ['text/plain', 'application/json', '*/*'];
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry => {
@@ -84,6 +93,9 @@ const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry
     title: options.title ?? name,
     description: options.description ?? `The agent ${name}, served by Sealane.`,
     skills: options.skills ?? [],
+    inputModes: options.inputModes ?? ANYTHING,
+    outputModes: options.outputModes ?? ANYTHING,
+    extensions: options.extensions ?? [],
   };
 };
 
@@ -136,7 +148,14 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     ...(options.adminKey !== undefined && { adminKey: options.adminKey }),
     ...(options.keyOverrides && { overrides: options.keyOverrides }),
   });
+  const protocol = createProtocol({
+    service: engine.tasks,
+    registry,
+    version: VERSION,
+    ...(options.capabilities && { capabilities: options.capabilities }),
+  });
   const app = createHttpApp({
+    protocol,
     service: engine.tasks,
     registry,
     storage: { ...storage, lanes: withNews(storage.lanes, () => engine.lanesChanged()) },

@@ -1,5 +1,5 @@
 import type { AgentConnector } from '#agents';
-import { SealaneError } from '#domain';
+import { type JsonObject, SealaneError } from '#domain';
 
 /** How an agent is reached, run and shown. */
 export interface AgentEntry {
@@ -20,6 +20,19 @@ export interface AgentEntry {
   readonly title: string;
   readonly description: string;
   readonly skills: readonly AgentSkill[];
+  /** Media types it takes and gives; `*` stands for any part of one. */
+  readonly inputModes: readonly string[];
+  readonly outputModes: readonly string[];
+  /** Extensions of A2A that the agent itself understands. */
+  readonly extensions: readonly AgentExtension[];
+}
+
+export interface AgentExtension {
+  readonly uri: string;
+  readonly description?: string;
+  /** Callers that do not ask for it are refused. */
+  readonly required?: boolean;
+  readonly params?: JsonObject;
 }
 
 export interface AgentSkill {
@@ -34,19 +47,26 @@ export interface AgentSkill {
 export interface AgentRegistry {
   list(): readonly AgentEntry[];
   find(name: string): AgentEntry | undefined;
+  /** The agent that messages without a name go to, if there is one. */
+  findDefault(): AgentEntry | undefined;
   /** The agent of that name, or the default one; throws `agent-not-found`. */
   require(name: string | undefined): AgentEntry;
   replaceAll(entries: readonly AgentEntry[]): void;
   onChange(listener: () => void): Disposable;
 }
 
+const defaultOf = (entries: readonly AgentEntry[]): AgentEntry | undefined =>
+  entries.find(({ isDefault }) => isDefault) ?? (entries.length === 1 ? entries[0] : undefined);
+
 export const createAgentRegistry = (initial: readonly AgentEntry[]): AgentRegistry => {
   let byName = new Map(initial.map((entry) => [entry.name, entry]));
+  let fallback = defaultOf(initial);
   const listeners = new Set<() => void>();
   const names = () => [...byName.keys()].join(', ') || 'none';
   return {
     list: () => [...byName.values()],
     find: (name) => byName.get(name),
+    findDefault: () => fallback,
     require: (name) => {
       if (name !== undefined) {
         const entry = byName.get(name);
@@ -55,9 +75,7 @@ export const createAgentRegistry = (initial: readonly AgentEntry[]): AgentRegist
           facts: { agent: name },
         });
       }
-      const entries = [...byName.values()];
-      const entry = entries.find((candidate) => candidate.isDefault) ?? (entries.length === 1 ? entries[0] : undefined);
-      if (entry) return entry;
+      if (fallback) return fallback;
       throw new SealaneError(
         'agent-not-found',
         `No agent is marked as default: name one in metadata.executor or call /agents/<name>. Known agents: ${names()}.`,
@@ -65,6 +83,7 @@ export const createAgentRegistry = (initial: readonly AgentEntry[]): AgentRegist
     },
     replaceAll: (entries) => {
       byName = new Map(entries.map((entry) => [entry.name, entry]));
+      fallback = defaultOf(entries);
       for (const listener of listeners) listener();
     },
     onChange: (listener) => {

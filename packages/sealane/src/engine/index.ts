@@ -3,7 +3,7 @@
  * ports (store and agents) and no implementation of either. Start with `task-service.ts` (what it offers), then
  * `engine.ts` (how the parts hang together) and `runner.ts` (the life of one run).
  */
-export type { AgentEntry, AgentRegistry, AgentSkill } from './agent-registry.ts';
+export type { AgentEntry, AgentExtension, AgentRegistry, AgentSkill } from './agent-registry.ts';
 export { createAgentRegistry } from './agent-registry.ts';
 export type { Engine, EngineOptions } from './engine.ts';
 export { createEngine } from './engine.ts';
@@ -13,6 +13,9 @@ export type {
   Caller,
   FrameCache,
   ListRequest,
+  NewPushConfig,
+  PushConfig,
+  PushConfigs,
   SendOutcome,
   SendRequest,
   StreamItem,

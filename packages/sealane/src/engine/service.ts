@@ -4,6 +4,7 @@ import type { Admitted, CallFacts, Result, Scope, Slot, StoredTask } from '#stor
 import type { AgentEntry } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
 import type { FeedEvent, Follower, Waiting } from './feed.ts';
+import { createPushConfigs } from './push-configs.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, SendRequest, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
 
@@ -292,6 +293,8 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       await requireTask(caller, id);
       return await store.read(scopeOf(caller), id, after, limit);
     },
+
+    pushConfigs: createPushConfigs(),
 
     remove: async (caller, id) => {
       const result = await store.remove(scopeOf(caller), id);

@@ -27,6 +27,10 @@ export interface SendRequest {
   readonly bodyHash?: string;
   readonly traceparent?: string;
   readonly ancestors?: readonly string[];
+  /** Callers that name their tasks themselves: the task of this id is continued, or made if there is none. */
+  readonly givenTaskId?: string;
+  /** A webhook, registered with the new task so that it hears of every event. */
+  readonly push?: NewPushConfig;
 }
 
 /** A task that exists because of a call, or the direct answer to it. */
@@ -41,6 +45,32 @@ export interface ListRequest {
   readonly limit: number;
   readonly after?: string;
   readonly withArtifacts: boolean;
+}
+
+/** A webhook of a task: where its events go, and how its caller wants to be spoken to. */
+export interface PushConfig {
+  readonly id: string;
+  readonly url: string;
+  /** Sent back with each delivery, so that the receiver knows it is meant. */
+  readonly token?: string;
+  readonly authentication?: { readonly scheme: string; readonly credentials?: string };
+  /** The protocol version it was registered in; its bodies keep that form. */
+  readonly dialect: string;
+  /** How its caller names the task, where that is not the task's id. */
+  readonly taskName?: string;
+}
+
+/** Without an id it gets one; with the id of another of the same task it replaces that. */
+export type NewPushConfig = Omit<PushConfig, 'id'> & { readonly id?: string };
+
+/** The webhooks of a caller's tasks. A task of another owner is as unknown here as anywhere. */
+export interface PushConfigs {
+  save(caller: Caller, taskId: string, config: NewPushConfig): Promise<PushConfig>;
+  find(caller: Caller, taskId: string, id: string): Promise<PushConfig | undefined>;
+  /** By id. */
+  list(caller: Caller, taskId: string): Promise<readonly PushConfig[]>;
+  /** Nothing happens if there is none. */
+  remove(caller: Caller, taskId: string, id: string): Promise<void>;
 }
 
 /** One thing a stream tells its reader. A direct reply is the only item of its stream. */
@@ -99,4 +129,5 @@ export interface TaskService {
   events(caller: Caller, id: string, after: Seq, limit: number): Promise<readonly Event[]>;
   /** Deletes a task that has ended. */
   remove(caller: Caller, id: string): Promise<void>;
+  readonly pushConfigs: PushConfigs;
 }

@@ -4,13 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { SealaneError } from '#domain';
 import type { AgentEntry } from '#engine';
-import { encodeCard } from '#protocol';
 
+import { baseUrlOf } from './base-url.ts';
 import type { HttpDeps, HttpOptions } from './http-deps.ts';
 import type { JsonSender } from './json-reply.ts';
 import type { Handler } from './method-routes.ts';
 
-export interface CardRouteDeps extends Pick<HttpDeps, 'registry' | 'keys' | 'version' | 'startedAt' | 'now'> {
+export interface CardRouteDeps extends Pick<HttpDeps, 'protocol' | 'registry' | 'keys' | 'startedAt' | 'now'> {
   readonly options: HttpOptions;
   readonly send: JsonSender;
 }
@@ -21,10 +21,6 @@ export interface CardHandlers {
   /** The card of the agent named in the address. */
   readonly agent: Handler;
 }
-
-/** The address under which this caller reaches the service; the Host header has been checked by then. */
-export const baseUrlOf = (request: FastifyRequest, { publicUrl, prefix, host }: HttpOptions): string =>
-  publicUrl?.replace(/\/+$/, '') ?? `http://${request.raw.headers.host ?? host}${prefix}`;
 
 export const createCardHandlers = (deps: CardRouteDeps): CardHandlers => {
   const { registry, options } = deps;
@@ -37,7 +33,7 @@ export const createCardHandlers = (deps: CardRouteDeps): CardHandlers => {
   const show = async (request: FastifyRequest, reply: FastifyReply, agent: AgentEntry, url: string): Promise<void> => {
     const isPublic = agent.isPublic;
     if (!isPublic && !(await mayUse(deps, request, agent))) throw hidden(agent.name);
-    const text = encodeCard(agent, { url, version: deps.version });
+    const text = await deps.protocol.cards.show(agent, url);
     const headers = {
       etag: `"${hash('sha256', text, 'base64url').slice(0, 22)}"`,
       'last-modified': new Date(changedAt).toUTCString(),

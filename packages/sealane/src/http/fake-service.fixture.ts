@@ -1,5 +1,5 @@
 import { type Event, type Message, type NewEvent, SealaneError, textOf } from '#domain';
-import type { Caller, SendRequest, StreamItem, TaskService } from '#engine';
+import type { Caller, SendRequest, StreamItem, TaskService, PushConfig } from '#engine';
 import type { StoredTask } from '#store';
 
 const AT = '2026-01-02T03:04:05.006Z';
@@ -92,6 +92,8 @@ export const createFakeService = (): FakeService => {
     }
   }
 
+  const webhooks = new Map<string, PushConfig>();
+
   return {
     sent,
     tasks,
@@ -136,6 +138,18 @@ export const createFakeService = (): FakeService => {
       return items(task, lastEventId, 'replay', signal);
     },
     events: async () => [] as readonly Event[],
+    pushConfigs: {
+      save: async (caller, taskId, config) => {
+        const saved = { id: 'config-1', ...config };
+        const name = `${find(caller, taskId).id}/${saved.id}`;
+        webhooks.set(name, saved);
+        return saved;
+      },
+      find: async (caller, taskId, id) => webhooks.get(`${find(caller, taskId).id}/${id}`),
+      list: async (caller, taskId) =>
+        [...webhooks].filter(([name]) => name.startsWith(`${find(caller, taskId).id}/`)).map(([, config]) => config),
+      remove: async (caller, taskId, id) => void webhooks.delete(`${find(caller, taskId).id}/${id}`),
+    },
     remove: async (caller, id) => {
       tasks.delete(find(caller, id).id);
     },

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 
-import type { AgentConnector } from '#agents';
-import { type AgentEntry, createAgentRegistry } from '#engine';
+import { createAgentRegistry } from '#engine';
 import { createKeys, createRateLimiter, type Keys } from '#identity';
+import { createProtocol } from '#protocol';
+import { agentNamed } from '#protocol/agent-named.fixture';
 import type { Storage } from '#store';
 import { openSqlite } from '#store/sqlite/index';
 
@@ -18,30 +19,6 @@ import { createHttpApp } from './http-app.ts';
 import type { HttpMetrics, HttpOptions } from './http-deps.ts';
 
 export const ADMIN_KEY = 'sl_test-admin-key';
-
-const connector: AgentConnector = {
-  kind: 'echo',
-  session: ({ owner, contextId }) => `${owner}/${contextId}`,
-  run: async () => ({ state: 'completed' }),
-  stop: async () => 'dead',
-  close: async () => undefined,
-};
-
-export const agentNamed = (name: string, more: Partial<AgentEntry> = {}): AgentEntry => ({
-  name,
-  connector,
-  isDefault: false,
-  isPublic: false,
-  concurrency: 4,
-  taskTimeoutMs: 1000,
-  recovery: 'fail',
-  maxAttempts: 1,
-  reply: 'task',
-  title: name,
-  description: `The agent ${name}.`,
-  skills: [],
-  ...more,
-});
 
 export interface TestApp extends AsyncDisposable {
   readonly app: FastifyInstance;
@@ -100,9 +77,14 @@ export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<T
     streamClosed: () => void (streams -= 1),
     render: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'up 1\n' }),
   };
+  const registry = createAgentRegistry([
+    agentNamed('echo', { isDefault: true, isPublic: true }),
+    agentNamed('private'),
+  ]);
   const app = createHttpApp({
+    protocol: createProtocol({ service, registry, version: '9.9.9' }),
     service,
-    registry: createAgentRegistry([agentNamed('echo', { isDefault: true, isPublic: true }), agentNamed('private')]),
+    registry,
     storage,
     keys,
     rateLimiter: createRateLimiter({ now: Date.now }),

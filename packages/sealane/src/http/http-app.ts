@@ -1,7 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 
-import { createRpc, createV1Dialect } from '#protocol';
-
 import { requireAdmin, requireKey } from './access.ts';
 import { addAdminRoutes } from './admin/admin-routes.ts';
 import { addBodyReaders } from './body-reader.ts';
@@ -116,8 +114,7 @@ const addKeyedRoutes = (
 ): void => {
   app.addHook('onRequest', requireKey(deps));
   const add = createRouteAdder(app, send, asRpcError);
-  const rpc = createRpc([createV1Dialect(deps.service), ...(deps.dialects ?? [])]);
-  const POST = createRpcHandler({ ...deps, rpc, send, live, sse: options });
+  const POST = createRpcHandler({ ...deps, send, live, options });
   add('/', { POST });
   add('/a2a', { POST });
   add('/agents/:name', { POST });

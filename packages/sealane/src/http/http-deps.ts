@@ -3,11 +3,13 @@ import type { Logger } from 'pino';
 import type { ErrorCode } from '#domain';
 import type { AgentRegistry, TaskService } from '#engine';
 import type { Keys, RateLimiter } from '#identity';
-import type { Dialect } from '#protocol';
+import type { Protocol } from '#protocol';
 import type { Storage } from '#store';
 
 /** Everything the HTTP front stands on. */
 export interface HttpDeps {
+  readonly protocol: Protocol;
+  /** For the operator's routes; callers go through `protocol`. */
   readonly service: TaskService;
   readonly registry: AgentRegistry;
   /** For the operator's routes; callers go through `service`. */
@@ -25,8 +27,6 @@ export interface HttpDeps {
   readonly instance: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Further ways to speak on the same addresses: older versions, extension methods. */
-  readonly dialects?: readonly Dialect[];
   readonly options?: Partial<HttpOptions>;
 }
 

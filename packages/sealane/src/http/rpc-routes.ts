@@ -2,21 +2,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { SealaneError } from '#domain';
 import type { StreamItem } from '#engine';
-import type { Rpc, RpcAnswer } from '#protocol';
+import { type Negotiated, negotiateExtensions, type RpcAnswer } from '#protocol';
 
 import { holderOf } from './access.ts';
+import { baseUrlOf } from './base-url.ts';
 import { explain, retryHeaders } from './error-replies.ts';
-import type { HttpDeps } from './http-deps.ts';
+import type { HttpDeps, HttpOptions } from './http-deps.ts';
 import type { JsonSender } from './json-reply.ts';
 import type { LiveCalls } from './live-calls.ts';
 import type { Handler } from './method-routes.ts';
-import { sseFrame, type SseOptions, writeSse } from './sse.ts';
+import { sseFrame, writeSse } from './sse.ts';
 
-export interface RpcRouteDeps extends Pick<HttpDeps, 'registry' | 'log' | 'metrics'> {
-  readonly rpc: Rpc;
+export interface RpcRouteDeps extends Pick<HttpDeps, 'protocol' | 'registry' | 'log' | 'metrics'> {
   readonly send: JsonSender;
   readonly live: LiveCalls;
-  readonly sse: SseOptions;
+  readonly options: HttpOptions;
 }
 
 /**
@@ -24,17 +24,27 @@ export interface RpcRouteDeps extends Pick<HttpDeps, 'registry' | 'log' | 'metri
  * a stream becomes an event stream, and a refusal before its first event is a plain answer.
  */
 export const createRpcHandler = (deps: RpcRouteDeps): Handler => {
-  const { rpc, registry, log, metrics, send, live } = deps;
+  const { protocol, registry, log, metrics, send, live, options } = deps;
   return async (request, reply) => {
     const holder = holderOf(request);
     const agent = (request.params as { readonly name?: string }).name;
-    if (agent !== undefined) registry.require(agent);
+    const extensions = negotiateExtensions(
+      agent === undefined ? registry.findDefault() : registry.require(agent),
+      request.raw.headers,
+    );
     const signal = live.open(reply.raw);
     const { headers } = request.raw;
-    const answer = await rpc.answer({
+    const answer = await protocol.rpc.answer({
       body: typeof request.body === 'string' ? request.body : '',
       version: versionOf(request),
-      context: { caller: agent === undefined ? holder : { ...holder, agent }, agent, headers, signal },
+      context: {
+        caller: agent === undefined ? holder : { ...holder, agent },
+        agent,
+        headers,
+        extensions,
+        baseUrl: () => baseUrlOf(request, options),
+        signal,
+      },
       explain: (thrown) => explain(signal.aborted ? signal.reason : thrown, request.id, log),
     });
     if (answer.method !== undefined) {
@@ -44,10 +54,15 @@ export const createRpcHandler = (deps: RpcRouteDeps): Handler => {
         log.debug({ reqId: request.id, method: answer.method, owner: holder.owner, agent, outcome }, 'called');
       }
     }
-    if (answer.kind === 'stream') await writeStream(deps, request, reply, answer, signal);
-    else send(request, reply, 200, answer.text, answer.error && retryHeaders(answer.error));
+    const echo = extensionHeaders(extensions);
+    if (answer.kind === 'stream') await writeStream(deps, request, reply, answer, signal, echo);
+    else send(request, reply, 200, answer.text, answer.error ? { ...retryHeaders(answer.error), ...echo } : echo);
   };
 };
+
+/** The extensions that the answer was made with. */
+export const extensionHeaders = ({ activated }: Negotiated): Record<string, string> | undefined =>
+  activated.length === 0 ? undefined : { 'a2a-extensions': activated.join(', ') };
 
 /** The header, or the query parameter of the same name. */
 const versionOf = (request: FastifyRequest): string | undefined => {
@@ -60,16 +75,17 @@ const versionOf = (request: FastifyRequest): string | undefined => {
 };
 
 const writeStream = async (
-  { sse, metrics, log }: RpcRouteDeps,
+  { options, metrics, log }: RpcRouteDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   answer: Extract<RpcAnswer, { kind: 'stream' }>,
   signal: AbortSignal,
+  headers: Record<string, string> | undefined,
 ): Promise<void> => {
   reply.hijack();
   metrics.streamOpened();
   try {
-    await writeSse(reply.raw, framesOf(answer), sse, signal, (thrown) =>
+    await writeSse(reply.raw, framesOf(answer), { ...options, headers }, signal, (thrown) =>
       sseFrame(undefined, answer.failure(explain(thrown, request.id, log))),
     );
   } finally {

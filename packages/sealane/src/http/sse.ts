@@ -5,6 +5,7 @@ import { SAFE_HEADERS } from './json-reply.ts';
 export interface SseOptions {
   readonly heartbeatMs: number;
   readonly stallMs: number;
+  readonly headers?: Record<string, string> | undefined;
 }
 
 /** What is written at once at most; beyond it the reader must have taken something before more is fetched. */
@@ -26,7 +27,7 @@ export const sseFrame = (id: number | undefined, data: string): string => {
 export const writeSse = async (
   response: ServerResponse,
   frames: AsyncIterable<string>,
-  { heartbeatMs, stallMs }: SseOptions,
+  { heartbeatMs, stallMs, headers }: SseOptions,
   signal: AbortSignal,
   failure: (thrown: unknown) => string,
 ): Promise<void> => {
@@ -36,6 +37,7 @@ export const writeSse = async (
     ...SAFE_HEADERS,
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
+    ...headers,
   });
   response.flushHeaders();
 

@@ -1,7 +1,9 @@
 import type { SealaneError } from '#domain';
-import type { Caller, StreamItem } from '#engine';
+import type { AgentRegistry, Caller, StreamItem, TaskService } from '#engine';
 
 import type { CallHeaders } from './call-headers.ts';
+import type { Capabilities } from './card.ts';
+import type { Negotiated } from './extensions.ts';
 
 /** Everything about a call but its method and params. */
 export interface CallContext {
@@ -9,6 +11,9 @@ export interface CallContext {
   /** The agent named by the address; the caller cannot choose another. */
   readonly agent: string | undefined;
   readonly headers: CallHeaders;
+  readonly extensions: Negotiated;
+  /** The address under which this caller reaches the service, without a slash at its end. */
+  readonly baseUrl: () => string;
   /** Aborts when the caller has left. */
   readonly signal: AbortSignal;
 }
@@ -26,9 +31,18 @@ export type Method = (params: unknown, context: CallContext) => Promise<MethodRe
 
 /** One way to speak: the methods of a protocol version, or of an extension, and how it words errors. */
 export interface Dialect {
-  /** `1.0`, `0.3`, …; an extension's methods answer in every version and have none. */
-  readonly version: string | undefined;
+  /** `1.0`, or `0.3` and `0.2`, …; an extension's methods answer in every version and have none. */
+  readonly versions: readonly string[];
   readonly methods: ReadonlyMap<string, Method>;
-  /** JSON text of the `error` member. */
+  /** JSON text of the `error` member of a JSON-RPC answer. */
   readonly encodeError: (error: SealaneError) => string;
+}
+
+/** What the methods of every dialect stand on. */
+export interface ProtocolDeps {
+  readonly service: TaskService;
+  readonly registry: AgentRegistry;
+  readonly capabilities: Capabilities;
+  /** The card that a known caller may see, as A2A 1.0 JSON text. */
+  readonly extendedCard: (context: CallContext) => Promise<string>;
 }

@@ -6,7 +6,8 @@ import type { AgentConnector } from '#agents';
 import { type Artifact, type Message, type NewEvent, type State, STATES } from '#domain';
 import type { StoredTask } from '#store';
 
-import { encodeCard } from './card.ts';
+import { agentNamed } from './agent-named.fixture.ts';
+import { ALL_CAPABILITIES, encodeCard } from './card.ts';
 import { encodeEvent, encodeStreamItem } from './event-encoder.ts';
 import { STATE_NAMES } from './state-names.ts';
 import { encodePage, encodeTask } from './task-encoder.ts';
@@ -224,21 +225,12 @@ describe('encoding an event', () => {
 
 describe('encoding a card', () => {
   it('is a card that the official SDK reads and writes, with at least one skill', () => {
-    const agent = {
-      name: 'main',
-      connector: { kind: 'command' } as AgentConnector,
-      isDefault: true,
-      isPublic: true,
-      concurrency: 1,
-      taskTimeoutMs: 1,
-      recovery: 'fail',
-      maxAttempts: 1,
-      reply: 'task',
-      title: 'Main',
-      description: 'Does it all.',
-      skills: [],
-    } as const;
-    const json = encodeCard(agent, { url: 'https://a.example/a2a', version: '1.2.3' });
+    const agent = agentNamed('main', { title: 'Main', connector: { kind: 'command' } as AgentConnector });
+    const json = encodeCard(agent, {
+      url: 'https://a.example/a2a',
+      version: '1.2.3',
+      capabilities: { ...ALL_CAPABILITIES, pushNotifications: false, extendedCard: false },
+    });
     const card = AgentCard.fromJSON(parse(json));
     expect(card.supportedInterfaces).toMatchObject([
       { url: 'https://a.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },

@@ -5,11 +5,20 @@
  * and `task-encoder.ts` are the hot path.
  */
 export type { CallHeaders } from './call-headers.ts';
-export { encodeCard } from './card.ts';
-export type { CallContext, Dialect, Method, MethodResult, StreamResult } from './dialect.ts';
+export { ALL_CAPABILITIES, encodeCard } from './card.ts';
+export type { Capabilities } from './card.ts';
+export type { CallContext, Dialect, Method, MethodResult, ProtocolDeps, StreamResult } from './dialect.ts';
 export { encodeRpcError, errorDetailsOf, errorForCaller, ERRORS, GRPC_STATUS } from './errors.ts';
 export type { ErrorEntry, GrpcStatus } from './errors.ts';
 export { encodeEvent, encodeStreamItem } from './event-encoder.ts';
+export {
+  extensionsOf,
+  negotiateExtensions,
+  NOTHING_ASKED,
+  requireExtensions,
+  TASK_LOG_EXTENSION,
+} from './extensions.ts';
+export type { Negotiated } from './extensions.ts';
 export {
   findFlag,
   findId,
@@ -23,9 +32,13 @@ export {
 export type { Fields } from './field-reader.ts';
 export { MAX_DEPTH, parseJson } from './json-text.ts';
 export { decodeMessage, MAX_PARTS } from './message-decoder.ts';
+export type { Cards } from './cards.ts';
+export { createProtocol } from './protocol.ts';
+export type { Protocol, ProtocolOptions } from './protocol.ts';
 export { createRpc, encodeRpcRefusal } from './rpc.ts';
 export type { Rpc, RpcAnswer, RpcCall } from './rpc.ts';
 export { STATE_NAMES, stateOf } from './state-names.ts';
 export { encodePage, encodeTask } from './task-encoder.ts';
 export type { TaskView } from './task-encoder.ts';
+export { createTaskLogDialect } from './task-log-dialect.ts';
 export { createV1Dialect } from './v1-dialect.ts';

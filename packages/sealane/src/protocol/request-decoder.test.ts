@@ -215,9 +215,18 @@ describe('decoding bad input', () => {
     expect(text.length).toBeLessThan(400);
   });
 
-  it('refuses a webhook inside a send, since nobody would call it', () => {
-    const params = { message: good, configuration: { taskPushNotificationConfig: { url: 'https://a.example' } } };
-    expect(complaintOf(() => decodeSendParams(params)).code).toBe('push-not-supported');
+  it.each(['', 'ftp://a.example', 'a.example', 'https://me:secret@a.example', 7])('refuses the webhook %j', (url) => {
+    const params = { message: good, configuration: { taskPushNotificationConfig: { url } } };
+    expect(complaintOf(() => decodeSendParams(params)).field).toBe('configuration.taskPushNotificationConfig.url');
+  });
+
+  it('refuses credentials that would begin another header', () => {
+    const authentication = { scheme: 'Bearer', credentials: 'x\r\nHost: evil' };
+    const params = {
+      message: good,
+      configuration: { taskPushNotificationConfig: { url: 'https://a.example', authentication } },
+    };
+    expect(complaintOf(() => decodeSendParams(params)).field).toMatch(/credentials$/);
   });
 });
 

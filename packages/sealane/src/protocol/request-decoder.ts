@@ -1,5 +1,5 @@
-import { type JsonObject, type Message, SealaneError, type State } from '#domain';
-import type { ListRequest } from '#engine';
+import type { JsonObject, Message, State } from '#domain';
+import type { ListRequest, NewPushConfig } from '#engine';
 
 import {
   findFlag,
@@ -15,6 +15,7 @@ import {
   requireId,
 } from './field-reader.ts';
 import { decodeMessage } from './message-decoder.ts';
+import { decodePushConfig } from './push-config.ts';
 import { stateOf } from './state-names.ts';
 
 const MAX_INT32 = 2_147_483_647;
@@ -29,6 +30,8 @@ export interface SendParams {
   readonly historyLength: number | undefined;
   /** The agent that the caller asks for, in the metadata of the message or of the request. */
   readonly executor: string | undefined;
+  /** A webhook for the new task. */
+  readonly push: NewPushConfig | undefined;
 }
 
 export const decodeSendParams = (value: unknown): SendParams => {
@@ -38,13 +41,15 @@ export const decodeSendParams = (value: unknown): SendParams => {
   const configuration = params['configuration'] ?? undefined;
   let returnImmediately = false;
   let historyLength: number | undefined;
+  let push: NewPushConfig | undefined;
   if (configuration !== undefined) {
     const fields = requireFields(configuration, 'configuration');
     const flag = member(fields, 'returnImmediately', 'return_immediately');
     returnImmediately = findFlag(flag, 'configuration.returnImmediately') ?? false;
     historyLength = findHistoryLength(fields, 'configuration.historyLength');
     findTexts(member(fields, 'acceptedOutputModes', 'accepted_output_modes'), 'configuration.acceptedOutputModes');
-    if (member(fields, 'taskPushNotificationConfig', 'task_push_notification_config') !== undefined) throw noPush();
+    const webhook = member(fields, 'taskPushNotificationConfig', 'task_push_notification_config');
+    if (webhook !== undefined) push = decodePushConfig(webhook, 'configuration.taskPushNotificationConfig');
   }
   return {
     tenant: findTenant(params),
@@ -53,16 +58,12 @@ export const decodeSendParams = (value: unknown): SendParams => {
     returnImmediately,
     historyLength,
     executor: executorOf(message, metadata),
+    push,
   };
 };
 
-export const noPush = (): SealaneError =>
-  new SealaneError(
-    'push-not-supported',
-    'Push notifications are not available here: subscribe to the task, or poll it with GetTask.',
-  );
-
-const executorOf = (message: Message, metadata: JsonObject | undefined): string | undefined => {
+/** The agent that a message asks for by name. */
+export const executorOf = (message: Message, metadata: JsonObject | undefined): string | undefined => {
   const executor = message.metadata?.['executor'] ?? metadata?.['executor'];
   return executor === undefined ? undefined : findId(executor, 'metadata.executor');
 };

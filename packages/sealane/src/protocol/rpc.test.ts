@@ -2,10 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { SealaneError } from '#domain';
-import type { TaskService } from '#engine';
+import { createAgentRegistry, type TaskService } from '#engine';
 
-import type { CallContext, Dialect } from './dialect.ts';
+import { agentNamed } from './agent-named.fixture.ts';
+import { ALL_CAPABILITIES } from './card.ts';
+import type { CallContext, Dialect, ProtocolDeps } from './dialect.ts';
 import { ERRORS, errorForCaller } from './errors.ts';
+import { NOTHING_ASKED } from './extensions.ts';
 import { createRpc, type RpcAnswer } from './rpc.ts';
 import { createV1Dialect } from './v1-dialect.ts';
 
@@ -21,22 +24,31 @@ const service: TaskService = {
   subscribe: refuse,
   events: refuse,
   remove: refuse,
+  pushConfigs: { save: refuse, find: refuse, list: refuse, remove: refuse },
 };
+const depsOf = (serving: TaskService): ProtocolDeps => ({
+  service: serving,
+  registry: createAgentRegistry([agentNamed('main')]),
+  capabilities: ALL_CAPABILITIES,
+  extendedCard: refuse,
+});
 const extension: Dialect = {
-  version: undefined,
+  versions: [],
   methods: new Map([['objectives/create', async () => '{"made":true}']]),
   encodeError: () => '"other words"',
 };
 const old: Dialect = {
-  version: '0.3',
+  versions: ['0.3'],
   methods: new Map([['message/send', refuse]]),
   encodeError: ({ message }) => JSON.stringify({ old: message }),
 };
-const rpc = createRpc([createV1Dialect(service), old, extension]);
+const rpc = createRpc([createV1Dialect(depsOf(service)), old, extension]);
 const context: CallContext = {
   caller: { owner: 'o', keyId: 'k', admin: false, agents: null, permission: 'guarded', tenant: '' },
   agent: undefined,
   headers: {},
+  extensions: NOTHING_ASKED,
+  baseUrl: () => 'http://localhost',
   signal: new AbortController().signal,
 };
 const reported: unknown[] = [];
@@ -141,15 +153,24 @@ describe('versions and dialects', () => {
   });
 
   it('answers the methods that it does not serve with their own errors', async () => {
+    const capabilities = { streaming: false, pushNotifications: false, extendedCard: false };
+    const bare = createRpc([createV1Dialect({ ...depsOf(service), capabilities })]);
+    const codeOf = async (method: string): Promise<number | undefined> => {
+      const body = JSON.stringify({ ...request, method });
+      const given = await bare.answer({ body, version: undefined, context, explain });
+      return given.kind === 'single' ? (JSON.parse(given.text) as Parsed).error?.code : undefined;
+    };
     for (const method of [
       'CreateTaskPushNotificationConfig',
       'GetTaskPushNotificationConfig',
       'ListTaskPushNotificationConfigs',
       'DeleteTaskPushNotificationConfig',
     ]) {
-      expect((await ask({ ...request, method })).error?.code).toBe(-32003);
+      expect(await codeOf(method)).toBe(-32003);
     }
-    expect((await ask({ ...request, method: 'GetExtendedAgentCard', params: undefined })).error?.code).toBe(-32004);
+    for (const method of ['SendStreamingMessage', 'SubscribeToTask', 'GetExtendedAgentCard']) {
+      expect(await codeOf(method)).toBe(-32004);
+    }
   });
 });
 
@@ -183,12 +204,14 @@ describe('errors', () => {
     ]);
     expect((await ask(request)).error?.data[0]).toMatchObject({ reason: 'TASK_NOT_FOUND', domain: 'a2a-protocol.org' });
     const full = createRpc([
-      createV1Dialect({
-        ...service,
-        get: async () => {
-          throw new SealaneError('lane-full', 'Full.', { retryAfterMs: 1500 });
-        },
-      }),
+      createV1Dialect(
+        depsOf({
+          ...service,
+          get: async () => {
+            throw new SealaneError('lane-full', 'Full.', { retryAfterMs: 1500 });
+          },
+        }),
+      ),
     ]);
     const given = await full.answer({ body: JSON.stringify(request), version: undefined, context, explain });
     expect(given.kind === 'single' && given.text).toContain('"retryDelay":"1.5s"');
@@ -209,13 +232,15 @@ describe('facts beside the body', () => {
   const sendWith = async (headers: Record<string, string>, params: object = {}) => {
     const seen: Parameters<TaskService['send']>[] = [];
     const listening = createRpc([
-      createV1Dialect({
-        ...service,
-        send: async (...given) => {
-          seen.push(given);
-          return refuse();
-        },
-      }),
+      createV1Dialect(
+        depsOf({
+          ...service,
+          send: async (...given) => {
+            seen.push(given);
+            return refuse();
+          },
+        }),
+      ),
     ]);
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] };
     const body = JSON.stringify({ ...request, method: 'SendMessage', params: { message, ...params } });

@@ -3,6 +3,7 @@ import type { StreamItem } from '#engine';
 
 import type { CallContext, Dialect, Method } from './dialect.ts';
 import { encodeRpcError } from './errors.ts';
+import { requireExtensions } from './extensions.ts';
 import { parseJson } from './json-text.ts';
 import { readEnvelope, type RpcId } from './rpc-envelope.ts';
 import { findVersion, versionNotSupported } from './version.ts';
@@ -45,7 +46,7 @@ export const encodeRpcRefusal = (error: SealaneError, id: RpcId = null): string 
 
 /** JSON-RPC 2.0 over any number of dialects; the first is the one that unknown callers are answered in. */
 export const createRpc = (dialects: readonly Dialect[]): Rpc => {
-  const versions = dialects.flatMap(({ version }) => (version === undefined ? [] : [version]));
+  const versions = [...new Set(dialects.flatMap((dialect) => dialect.versions))];
   const names = [...(dialects[0]?.methods.keys() ?? [])].join(', ');
 
   /** A version narrows the choice; without one the method's name decides, since no two dialects share one by accident. */
@@ -53,7 +54,7 @@ export const createRpc = (dialects: readonly Dialect[]): Rpc => {
     const version = findVersion(asked);
     if (version !== undefined && !versions.includes(version)) throw versionNotSupported(version, versions);
     for (const dialect of dialects) {
-      if (version !== undefined && dialect.version !== undefined && dialect.version !== version) continue;
+      if (version !== undefined && dialect.versions.length > 0 && !dialect.versions.includes(version)) continue;
       const run = dialect.methods.get(method);
       if (run !== undefined) return { dialect, run };
     }
@@ -74,6 +75,7 @@ export const createRpc = (dialects: readonly Dialect[]): Rpc => {
       const chosen = choose(envelope.method, version);
       method = envelope.method;
       encodeError = chosen.dialect.encodeError;
+      requireExtensions(context.extensions);
       const result = await chosen.run(envelope.params, context);
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
       if (typeof result === 'string')

@@ -1,27 +1,22 @@
-import { hash } from 'node:crypto';
-
 import { SealaneError } from '#domain';
-import type { Caller, SendRequest, TaskService } from '#engine';
 
-import { decodeLastEventId, decodeSendFacts } from './call-headers.ts';
-import type { CallContext, Dialect, Method } from './dialect.ts';
+import type { Dialect, Method, ProtocolDeps } from './dialect.ts';
 import { encodeRpcError } from './errors.ts';
 import { DIALECT, encodeStreamItem } from './event-encoder.ts';
-import {
-  decodeGetParams,
-  decodeListParams,
-  decodeSendParams,
-  decodeTaskParams,
-  noPush,
-  type SendParams,
-} from './request-decoder.ts';
+import { decodePushConfig, decodePushConfigName, decodePushTask, encodePushConfig, noPush } from './push-config.ts';
+import { decodeGetParams, decodeListParams, decodeSendParams, decodeTaskParams } from './request-decoder.ts';
+import { callerOf, sendRequestOf, streamOptionsOf } from './send-request.ts';
 import { encodePage, encodeTask } from './task-encoder.ts';
 
 /** A2A 1.0: its eleven methods over the task service. */
-export const createV1Dialect = (service: TaskService): Dialect => {
+export const createV1Dialect = (deps: ProtocolDeps): Dialect => {
+  const { service, capabilities } = deps;
+  const { pushConfigs } = service;
+
   const send: Method = async (params, context) => {
     const sent = decodeSendParams(params);
-    const outcome = await service.send(callerOf(context, sent.tenant), sendRequestOf(sent, context), {
+    const request = sendRequestOf({ ...sent, dialect: DIALECT }, context, deps);
+    const outcome = await service.send(callerOf(context, sent.tenant), request, {
       wait: !sent.returnImmediately,
       signal: context.signal,
     });
@@ -31,9 +26,10 @@ export const createV1Dialect = (service: TaskService): Dialect => {
   };
 
   const stream: Method = async (params, context) => {
+    requireStreaming(deps);
     const sent = decodeSendParams(params);
-    const options = streamOptionsOf(context);
-    const items = await service.stream(callerOf(context, sent.tenant), sendRequestOf(sent, context), options);
+    const request = sendRequestOf({ ...sent, dialect: DIALECT }, context, deps);
+    const items = await service.stream(callerOf(context, sent.tenant), request, streamOptionsOf(context));
     return { items, encode: (item) => encodeStreamItem(item, sent.historyLength) };
   };
 
@@ -58,13 +54,55 @@ export const createV1Dialect = (service: TaskService): Dialect => {
   };
 
   const subscribe: Method = async (params, context) => {
+    requireStreaming(deps);
     const { id, tenant } = decodeTaskParams(params);
     const items = await service.subscribe(callerOf(context, tenant), id, streamOptionsOf(context));
     return { items, encode: (item) => encodeStreamItem(item) };
   };
 
+  const createPushConfig: Method = async (params, context) => {
+    requirePush(deps);
+    const { taskId, tenant } = decodePushTask(params);
+    const saved = await pushConfigs.save(callerOf(context, tenant), taskId, decodePushConfig(params, 'params'));
+    return encodePushConfig(saved, taskId);
+  };
+
+  const getPushConfig: Method = async (params, context) => {
+    requirePush(deps);
+    const { taskId, id, tenant } = decodePushConfigName(params);
+    const found = await pushConfigs.find(callerOf(context, tenant), taskId, id);
+    if (found) return encodePushConfig(found, taskId);
+    throw new SealaneError('task-not-found', `Task "${taskId}" has no push notification config "${id}".`, {
+      facts: { taskId, id },
+    });
+  };
+
+  const listPushConfigs: Method = async (params, context) => {
+    requirePush(deps);
+    const { taskId, tenant } = decodePushTask(params);
+    const configs = await pushConfigs.list(callerOf(context, tenant), taskId);
+    return `{"configs":[${configs.map((config) => encodePushConfig(config, taskId)).join(',')}]}`;
+  };
+
+  const deletePushConfig: Method = async (params, context) => {
+    requirePush(deps);
+    const { taskId, id, tenant } = decodePushConfigName(params);
+    await pushConfigs.remove(callerOf(context, tenant), taskId, id);
+    return '{}';
+  };
+
+  const extendedCard: Method = async (_params, context) => {
+    if (!capabilities.extendedCard) {
+      throw new SealaneError(
+        'unsupported-operation',
+        'There is no extended card here: the public one says everything.',
+      );
+    }
+    return await deps.extendedCard(context);
+  };
+
   return {
-    version: DIALECT,
+    versions: [DIALECT],
     encodeError: encodeRpcError,
     methods: new Map([
       ['SendMessage', send],
@@ -73,48 +111,20 @@ export const createV1Dialect = (service: TaskService): Dialect => {
       ['ListTasks', list],
       ['CancelTask', cancel],
       ['SubscribeToTask', subscribe],
-      ['CreateTaskPushNotificationConfig', refusePush],
-      ['GetTaskPushNotificationConfig', refusePush],
-      ['ListTaskPushNotificationConfigs', refusePush],
-      ['DeleteTaskPushNotificationConfig', refusePush],
-      ['GetExtendedAgentCard', refuseExtendedCard],
+      ['CreateTaskPushNotificationConfig', createPushConfig],
+      ['GetTaskPushNotificationConfig', getPushConfig],
+      ['ListTaskPushNotificationConfigs', listPushConfigs],
+      ['DeleteTaskPushNotificationConfig', deletePushConfig],
+      ['GetExtendedAgentCard', extendedCard],
     ]),
   };
 };
 
-const refusePush: Method = async () => {
-  throw noPush();
+export const requireStreaming = ({ capabilities }: ProtocolDeps): void => {
+  if (capabilities.streaming) return;
+  throw new SealaneError('unsupported-operation', 'There are no streams here: send without one, and poll the task.');
 };
 
-const refuseExtendedCard: Method = async () => {
-  throw new SealaneError('unsupported-operation', 'There is no extended card here: the public one says everything.');
+export const requirePush = ({ capabilities }: ProtocolDeps): void => {
+  if (!capabilities.pushNotifications) throw noPush();
 };
-
-const callerOf = ({ caller }: CallContext, tenant: string | undefined): Caller =>
-  tenant === undefined ? caller : { ...caller, tenant };
-
-const streamOptionsOf = ({ headers, signal }: CallContext) => {
-  const lastEventId = decodeLastEventId(headers);
-  return lastEventId === undefined ? { signal } : { lastEventId, signal };
-};
-
-const sendRequestOf = (sent: SendParams, context: CallContext): SendRequest => {
-  const { message, metadata } = sent;
-  const agent = context.agent ?? sent.executor;
-  const facts = decodeSendFacts(context.headers);
-  return {
-    message,
-    dialect: DIALECT,
-    ...(agent !== undefined && { agent }),
-    ...(metadata !== undefined && { metadata }),
-    ...facts,
-    ...(facts.idempotencyKey !== undefined && { bodyHash: bodyHashOf(sent, agent) }),
-  };
-};
-
-/**
- * What makes two sends the same work: message, metadata and whom they go to. How the answer is wanted (`configuration`)
- * and the JSON-RPC id may differ between a send and its repetition.
- */
-const bodyHashOf = ({ message, metadata, tenant }: SendParams, agent: string | undefined): string =>
-  hash('sha256', JSON.stringify([agent ?? null, tenant ?? null, message, metadata ?? null]), 'hex');

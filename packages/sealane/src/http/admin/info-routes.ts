@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentEntry } from '#engine';
 import { findId, findInteger } from '#protocol';
 
-import { baseUrlOf } from '../card-routes.ts';
+import { baseUrlOf } from '../base-url.ts';
 import { isoOf, queryOf } from './admin-request.ts';
 import type { AdminScope } from './admin-routes.ts';
 

@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto';
+
+import { type Message, SealaneError } from '#domain';
+import type { AgentEntry, Caller, SendRequest } from '#engine';
+
+import { decodeLastEventId, decodeSendFacts } from './call-headers.ts';
+import type { CallContext, ProtocolDeps } from './dialect.ts';
+import { negotiateExtensions, requireExtensions } from './extensions.ts';
+import { noPush } from './push-config.ts';
+import type { SendParams } from './request-decoder.ts';
+
+/** What a send of any dialect says, once decoded. */
+export type Sending = Pick<SendParams, 'message' | 'metadata' | 'tenant' | 'executor' | 'push'> & {
+  readonly dialect: string;
+  readonly givenTaskId?: string;
+};
+
+export const callerOf = ({ caller }: CallContext, tenant: string | undefined): Caller => {
+  if (tenant === undefined || tenant === caller.tenant) return caller;
+  if (caller.tenant !== '') {
+    throw new SealaneError('invalid-params', 'tenant is another one than the address says: leave it out.', {
+      facts: { field: 'tenant' },
+    });
+  }
+  return { ...caller, tenant };
+};
+
+export const streamOptionsOf = ({ headers, signal }: CallContext) => {
+  const lastEventId = decodeLastEventId(headers);
+  return lastEventId === undefined ? { signal } : { lastEventId, signal };
+};
+
+/** The engine's request of a decoded send, after everything that the protocol itself can refuse. */
+export const sendRequestOf = (
+  sent: Sending,
+  context: CallContext,
+  { registry, capabilities }: Pick<ProtocolDeps, 'registry' | 'capabilities'>,
+): SendRequest => {
+  const { message, metadata, push, dialect, givenTaskId } = sent;
+  if (push !== undefined && !capabilities.pushNotifications) throw noPush();
+  const agent = context.agent ?? sent.executor;
+  // A follow-up goes to its task's agent, whatever it names.
+  if (message.taskId === undefined) {
+    const entry = registry.require(agent);
+    if (agent !== context.agent) requireExtensions(negotiateExtensions(entry, context.headers));
+    requireInputModes(entry, message);
+  }
+  const facts = decodeSendFacts(context.headers);
+  return {
+    message,
+    dialect,
+    ...(agent !== undefined && { agent }),
+    ...(metadata !== undefined && { metadata }),
+    ...(givenTaskId !== undefined && { givenTaskId }),
+    ...(push !== undefined && { push }),
+    ...facts,
+    ...(facts.idempotencyKey !== undefined && { bodyHash: bodyHashOf(sent, agent) }),
+  };
+};
+
+/** A part that says what it is must be something that the agent takes. */
+const requireInputModes = ({ inputModes, name }: AgentEntry, { parts }: Message): void => {
+  if (inputModes.includes('*/*')) return;
+  for (const { mediaType } of parts) {
+    const type = mediaType?.split(';', 1)[0]?.trim().toLowerCase();
+    if (type && !inputModes.some((mode) => mode === type || mode === `${type.split('/', 1)[0]}/*`)) {
+      throw new SealaneError(
+        'content-type-not-supported',
+        `The agent "${name}" takes no "${type.slice(0, 100)}". It takes: ${inputModes.join(', ')}.`,
+        { facts: { mediaType: type.slice(0, 100) } },
+      );
+    }
+  }
+};
+
+/**
+ * What makes two sends the same work: message, metadata and whom they go to. How the answer is wanted (`configuration`)
+ * and the JSON-RPC id may differ between a send and its repetition.
+ */
+const bodyHashOf = ({ message, metadata, tenant }: Sending, agent: string | undefined): string =>
+  hash('sha256', JSON.stringify([agent ?? null, tenant ?? null, message, metadata ?? null]), 'hex');
