@@ -49,10 +49,14 @@ export interface Field extends AsyncDisposable {
 let fields = 0;
 
 /** Starts systems side by side, each with a fresh data directory; all but the one being measured are idle. */
-export const startField = async (bench: Bench, names: readonly SystemName[]): Promise<Field> => {
+export const startField = async (
+  bench: Bench,
+  names: readonly SystemName[],
+  { grpc = false }: { readonly grpc?: boolean } = {},
+): Promise<Field> => {
   const id = ++fields;
   const started = await Promise.allSettled(
-    names.map((name) => startSystem(name, { dataDir: join(bench.dir, `${id}-${name}`), signal: bench.signal })),
+    names.map((name) => startSystem(name, { dataDir: join(bench.dir, `${id}-${name}`), signal: bench.signal, grpc })),
   );
   const systems = started.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   const absent = started.flatMap((outcome, index) =>

@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { FULL, QUICK, reasonOf, type Bench } from './bench.ts';
+import { measureBindings } from './bindings.ts';
+import { measureCrowd } from './crowd.ts';
 import { measureIdle } from './idle.ts';
 import { measureLookups } from './lookups.ts';
 import { measureLoop } from './loop.ts';
@@ -19,6 +21,8 @@ import { measureStream } from './stream.ts';
 
 const MEASUREMENTS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   send: measureSend,
+  crowd: measureCrowd,
+  bindings: measureBindings,
   stream: measureStream,
   loop: measureLoop,
   idle: measureIdle,

@@ -5,12 +5,15 @@ export const BENCH_KEY = 'bench-key-0123456789abcdef0123456789abcdef';
 export const rpcRequest = (method: string, params: unknown, id: number | string = 1): string =>
   httpRequest(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
 
-/** `body` must be ASCII: its length in characters is its length in bytes. */
-const httpRequest = (body: string): string => headOf(body.length) + body;
+/** The same call as a REST request. */
+export const restRequest = (path: string, body: unknown): string => httpRequest(JSON.stringify(body), path);
 
-const headOf = (length: number): string =>
+/** `body` must be ASCII: its length in characters is its length in bytes. */
+const httpRequest = (body: string, path = '/'): string => headOf(body.length, path) + body;
+
+const headOf = (length: number, path: string): string =>
   [
-    'POST / HTTP/1.1',
+    `POST ${path} HTTP/1.1`,
     'Host: 127.0.0.1',
     `Authorization: Bearer ${BENCH_KEY}`,
     'A2A-Version: 1.0',

@@ -11,33 +11,36 @@ const FILLER = 'The quick brown fox jumps over the lazy dog, and the task is sto
 const MB = 2 ** 20;
 
 /** About 200 bytes, different in every request. */
-const textOf = (number: string): string => `${FILLER}${number} ${FILLER}`;
+export const textOf = (number: string): string => `${FILLER}${number} ${FILLER}`;
 
 /** One answer in this many is parsed and compared; of all others only the state is looked for. */
 const SAMPLE = 32;
 
-interface SendAnswer {
-  readonly result?: {
-    readonly task?: {
-      readonly status: { readonly state: string };
-      readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[];
-    };
+interface SendResult {
+  readonly task?: {
+    readonly status: { readonly state: string };
+    readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[];
   };
 }
+
+/** Tells a right answer from a wrong one; `resultOf` finds the result in the parsed body. */
+export const faultOf =
+  (resultOf: (body: unknown) => unknown): Workload['fault'] =>
+  (n, body) => {
+    if (!body.includes('TASK_STATE_COMPLETED', 0, 'latin1')) return `not completed: ${body.toString()}`;
+    if (n % SAMPLE !== 0) return undefined;
+    const { task } = resultOf(JSON.parse(body.toString())) as SendResult;
+    const isRight =
+      task?.status.state === 'TASK_STATE_COMPLETED' && task.artifacts?.[0]?.parts[0]?.text === textOf(numberText(n));
+    return isRight ? undefined : `not the echo of what was sent: ${body.toString()}`;
+  };
 
 /** Blocking sends, each a task of its own in a context of its own. */
 export const sendWorkload: Workload = {
   request: createRequestTemplate((number) =>
     rpcRequest('SendMessage', { message: userMessage(`bench-${number}`, textOf(number)) }),
   ),
-  fault: (n, body) => {
-    if (!body.includes('TASK_STATE_COMPLETED', 0, 'latin1')) return `not completed: ${body.toString()}`;
-    if (n % SAMPLE !== 0) return undefined;
-    const task = (JSON.parse(body.toString()) as SendAnswer).result?.task;
-    const isRight =
-      task?.status.state === 'TASK_STATE_COMPLETED' && task.artifacts?.[0]?.parts[0]?.text === textOf(numberText(n));
-    return isRight ? undefined : `not the echo of what was sent: ${body.toString()}`;
-  },
+  fault: faultOf((body) => (body as { readonly result?: unknown }).result),
 };
 
 /** One system in one round. */

@@ -15,12 +15,16 @@ export interface System extends AsyncDisposable {
   readonly name: SystemName;
   readonly pid: number;
   readonly port: number;
+  /** 0: it does not speak gRPC here. */
+  readonly grpcPort: number;
 }
 
 export interface StartOptions {
   /** A directory of its own, on the disk that is to be measured. */
   readonly dataDir: string;
   readonly signal: AbortSignal;
+  /** Also listen for gRPC, where the system can. */
+  readonly grpc?: boolean;
   /** More environment: probes and shims. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -30,17 +34,23 @@ const STOP_TIMEOUT_MS = 15_000;
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** How each system is started on a port: the arguments of `node`. */
-const COMMANDS: Readonly<Record<SystemName, (port: number, dataDir: string) => readonly string[]>> = {
-  sealane: (port, dataDir) => [
+const COMMANDS: Readonly<Record<SystemName, (port: number, dataDir: string, grpcPort: number) => readonly string[]>> = {
+  sealane: (port, dataDir, grpcPort) => [
     fileOf('../packages/sealane/bin/sealane.mjs'),
     'serve',
     `--port=${port}`,
     `--data-dir=${dataDir}`,
     '--store=sqlite',
     `--admin-key=${BENCH_KEY}`,
+    ...(grpcPort > 0 ? [`--grpc-port=${grpcPort}`] : []),
   ],
-  'sdk-sqlite': (port, dataDir) => [fileOf('servers/sdk.ts'), String(port), join(dataDir, 'tasks.db')],
-  'sdk-memory': (port) => [fileOf('servers/sdk.ts'), String(port)],
+  'sdk-sqlite': (port, dataDir, grpcPort) => [
+    fileOf('servers/sdk.ts'),
+    String(port),
+    String(grpcPort),
+    join(dataDir, 'tasks.db'),
+  ],
+  'sdk-memory': (port, _dataDir, grpcPort) => [fileOf('servers/sdk.ts'), String(port), String(grpcPort)],
   bare: (port) => [fileOf('servers/bare.ts'), String(port)],
 };
 
@@ -50,8 +60,9 @@ export const startSystem = async (name: SystemName, options: StartOptions): Prom
   mkdirSync(dataDir, { recursive: true });
   if (name === 'sdk-sqlite') await createSdkSchema(join(dataDir, 'tasks.db'), signal);
   const port = await freePort();
+  const grpcPort = options.grpc ? await freePort() : 0;
   const log = join(dataDir, 'stderr.log');
-  const child = run(COMMANDS[name](port, dataDir), log, options.env);
+  const child = run(COMMANDS[name](port, dataDir, grpcPort), log, options.env);
   try {
     await within(readyLine(child, ` ready on http://127.0.0.1:${port}`), START_TIMEOUT_MS, signal);
   } catch (error) {
@@ -59,7 +70,7 @@ export const startSystem = async (name: SystemName, options: StartOptions): Prom
     console.error(readFileSync(log, 'utf8').slice(-2000));
     throw new Error(`${name} did not start`, { cause: error });
   }
-  return { name, port, pid: child.pid ?? 0, [Symbol.asyncDispose]: () => stop(child) };
+  return { name, port, grpcPort, pid: child.pid ?? 0, [Symbol.asyncDispose]: () => stop(child) };
 };
 
 /** The SDK's migrations are only reachable through its command line tool. */
