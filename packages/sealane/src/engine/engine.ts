@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Message } from '#domain';
-import type { ClaimedRun, InstanceId, Run, Storage, TaskId, TaskStore } from '#store';
+import type { ClaimedRun, InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
@@ -11,16 +11,19 @@ import { createLease } from './lease.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { EngineObserver } from './observer.ts';
 import { createPersist } from './persist.ts';
+import type { CheckWebhook } from './push-configs.ts';
 import { recoverRun } from './recovery.ts';
 import { createTaskService } from './service.ts';
 import { DEFAULT_SETTINGS, type EngineSettings } from './settings.ts';
 import type { TaskService } from './task-service.ts';
 
 export interface EngineOptions {
-  readonly storage: Pick<Storage, 'tasks' | 'upkeep' | 'lanes'>;
+  readonly storage: Pick<Storage, 'tasks' | 'upkeep' | 'lanes' | 'pushConfigs'>;
   readonly registry: AgentRegistry;
   readonly settings?: Partial<EngineSettings>;
   readonly observer?: EngineObserver;
+  /** Refuses webhooks that must not be called; all may be by default. */
+  readonly checkWebhook?: CheckWebhook;
   readonly now: () => number;
   /** Ids that sort by time, for tasks, contexts and messages. */
   readonly newId: () => string;
@@ -46,6 +49,8 @@ export interface Engine {
 /** What the operations need of the engine. */
 export interface EngineParts {
   readonly store: TaskStore;
+  readonly pushConfigs: PushConfigStore;
+  readonly checkWebhook: CheckWebhook;
   readonly feed: Feed;
   readonly registry: AgentRegistry;
   readonly dispatcher: Dispatcher;
@@ -68,7 +73,7 @@ const STRAY_MS = 30_000;
 /** The object graph of the engine: a dispatcher that claims, runs that report, a feed that tells, a janitor. */
 export const createEngine = (options: EngineOptions): Engine => {
   const { registry, now, newId, observer = {} } = options;
-  const { tasks: store, upkeep, lanes } = options.storage;
+  const { tasks: store, upkeep, lanes, pushConfigs } = options.storage;
   const settings: EngineSettings = { ...DEFAULT_SETTINGS, ...options.settings };
   const stopping = new AbortController();
   const onProblem = (what: string) => (error: unknown) => observer.problem?.(what, error);
@@ -188,6 +193,8 @@ export const createEngine = (options: EngineOptions): Engine => {
   let waking: Disposable | undefined;
   const parts: EngineParts = {
     store,
+    pushConfigs,
+    checkWebhook: options.checkWebhook ?? (() => undefined),
     feed,
     registry,
     dispatcher,

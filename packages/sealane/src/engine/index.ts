@@ -8,6 +8,7 @@ export { createAgentRegistry } from './agent-registry.ts';
 export type { Engine, EngineOptions } from './engine.ts';
 export { createEngine } from './engine.ts';
 export type { EngineObserver, RunObserver } from './observer.ts';
+export { type CheckWebhook, pushConfigOf } from './push-configs.ts';
 export { DEFAULT_SETTINGS, type EngineSettings } from './settings.ts';
 export type {
   Caller,

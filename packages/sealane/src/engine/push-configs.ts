@@ -1,10 +1,55 @@
 import { SealaneError } from '#domain';
+import type { NewWebhook, PushConfigRecord, PushConfigStore, Refusal, Scope } from '#store';
 
-import type { PushConfigs } from './task-service.ts';
+import { refusalOf } from './refusals.ts';
+import type { Caller, NewPushConfig, PushConfig, PushConfigs } from './task-service.ts';
 
-const refuse = async (): Promise<never> => {
-  throw new SealaneError('push-not-supported', 'Push notifications are not available here.');
+/** Webhooks of one task: enough for everybody who should know, too few to make one task a storm of requests. */
+const MAX_WEBHOOKS = 20;
+
+/** Says what is wrong with an address that must not be called, as far as the address alone can tell. */
+export type CheckWebhook = (url: string) => string | undefined;
+
+/** The caller's webhook as the store keeps it; refused when its address must not be called. */
+export const createWebhookOf =
+  (newId: () => string, checkWebhook: CheckWebhook) =>
+  ({ id, ...config }: NewPushConfig): NewWebhook => {
+    const problem = checkWebhook(config.url);
+    if (problem !== undefined) throw new SealaneError('invalid-params', problem, { facts: { field: 'url' } });
+    return { id: id ?? newId(), config, limit: MAX_WEBHOOKS };
+  };
+
+export const pushConfigOf = ({ id, config }: Pick<PushConfigRecord, 'id' | 'config'>): PushConfig => ({
+  ...(config as unknown as Omit<PushConfig, 'id'>),
+  id,
+});
+
+export const createPushConfigs = (options: {
+  readonly store: PushConfigStore;
+  readonly scopeOf: (caller: Caller) => Scope;
+  readonly webhookOf: (config: NewPushConfig) => NewWebhook;
+}): PushConfigs => {
+  const { store, scopeOf, webhookOf } = options;
+  const refuse = (why: Refusal, id: string): SealaneError => refusalOf(why, { id, laneWaiting: 0 });
+
+  const list = async (caller: Caller, taskId: string): Promise<readonly PushConfig[]> => {
+    const listed = await store.list(scopeOf(caller), taskId);
+    if (!listed.ok) throw refuse(listed.why, taskId);
+    return listed.value.map(pushConfigOf);
+  };
+
+  return {
+    list,
+    save: async (caller, taskId, config) => {
+      const webhook = webhookOf(config);
+      const saved = await store.save(scopeOf(caller), taskId, webhook);
+      if (!saved.ok) throw refuse(saved.why, taskId);
+      return pushConfigOf(webhook);
+    },
+    find: async (caller, taskId, id) => (await list(caller, taskId)).find((config) => config.id === id),
+    remove: async (caller, taskId, id) => {
+      const removed = await store.remove(scopeOf(caller), taskId, id);
+      if (!removed.ok) throw refuse(removed.why, taskId);
+    },
+  };
 };
-
-/** Not there yet. */
-export const createPushConfigs = (): PushConfigs => ({ save: refuse, find: refuse, list: refuse, remove: refuse });

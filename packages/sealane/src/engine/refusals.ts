@@ -46,6 +46,12 @@ export const refusalOf = (
         'idempotency-conflict',
         'This Idempotency-Key was used with another request. Use a new key for a new request.',
       );
+    case 'push-full':
+      return new SealaneError(
+        'invalid-params',
+        'The task has as many webhooks as it may. Remove one, or give the id of one to replace it.',
+        { facts: { field: 'id', ...(context.id && { taskId: context.id }) } },
+      );
     case 'loop':
       return new SealaneError(
         'would-wait-for-itself',

@@ -1,12 +1,12 @@
 import { isInterrupted, isTerminal, type Message, SealaneError, type Seq } from '#domain';
-import type { Admitted, CallFacts, Result, Scope, Slot, StoredTask } from '#store';
+import type { Scope, StoredTask } from '#store';
 
-import type { AgentEntry } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
 import type { FeedEvent, Follower, Waiting } from './feed.ts';
-import { createPushConfigs } from './push-configs.ts';
+import { createIntake } from './intake.ts';
+import { createPushConfigs, createWebhookOf } from './push-configs.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
-import type { Caller, SendRequest, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
+import type { Caller, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
 
 interface StreamOptions {
   first?: StreamItem | undefined;
@@ -17,7 +17,7 @@ interface StreamOptions {
 
 /** The operations of A2A over the engine's parts. Everything here is either refused whole or durable when it answers. */
 export const createTaskService = (parts: EngineParts): TaskService => {
-  const { store, feed, registry, dispatcher, runs, settings, now, newId } = parts;
+  const { store, feed, runs, settings, now } = parts;
 
   const scopeOf = ({ owner, tenant, agent }: Caller): Scope => ({
     owner,
@@ -25,118 +25,14 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     ...(agent !== undefined && { agent }),
   });
 
-  const callOf = (caller: Caller, request: SendRequest): CallFacts => ({
-    permission: caller.permission,
-    ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
-    ...(request.ancestors?.length && { ancestors: request.ancestors }),
-  });
-
-  const allowedAgent = (caller: Caller, name: string | undefined): AgentEntry => {
-    const entry = registry.require(name);
-    if (caller.agents === null || caller.agents.includes(entry.name)) return entry;
-    throw new SealaneError('forbidden', `This key may not use the agent "${entry.name}".`, {
-      facts: { agent: entry.name },
-    });
-  };
-
-  /** A slot is taken before the store is asked and given back if the turn has to wait. */
-  const withSlot = async (
-    agent: string,
-    context: { readonly id?: string },
-    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
-  ): Promise<Admitted & { readonly slot: Slot | undefined }> => {
-    // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
-    const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
-    let result: Result<Admitted> | undefined;
-    try {
-      result = await enter(slot);
-    } finally {
-      if (slot && !(result?.ok && result.value.run)) dispatcher.giveBack(agent);
-    }
-    if (!result.ok) {
-      parts.observer.refused?.({ agent, why: result.why });
-      throw refusalOf(result.why, { ...context, laneWaiting: settings.laneWaiting });
-    }
-    return { ...result.value, slot };
-  };
-
-  const limits = { laneWaiting: settings.laneWaiting, ownerWaiting: settings.ownerWaiting };
-
-  const admitNew = async (caller: Caller, request: SendRequest): ReturnType<typeof withSlot> => {
-    const entry = allowedAgent(caller, request.agent ?? caller.agent);
-    const id = newId();
-    const contextId = request.message.contextId ?? newId();
-    const { connector } = entry;
-    const scope = { owner: caller.owner, tenant: caller.tenant, agent: entry.name, contextId };
-    const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
-    return await withSlot(entry.name, {}, (slot) =>
-      store.admit({
-        ...scope,
-        id,
-        dialect: request.dialect,
-        session: connector.session(scope),
-        direct,
-        message: { ...request.message, contextId, taskId: id },
-        metadata: request.metadata ?? {},
-        call: callOf(caller, request),
-        at: now(),
-        limits,
-        ...(slot && { slot }),
-        ...(request.idempotencyKey !== undefined && {
-          idempotency: { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' },
-        }),
-      }),
-    );
-  };
-
-  const followUp = async (caller: Caller, request: SendRequest, id: string): ReturnType<typeof withSlot> => {
-    const task = await requireTask(caller, id);
-    const { message } = request;
-    if (message.contextId !== undefined && message.contextId !== task.contextId) {
-      throw new SealaneError(
-        'invalid-params',
-        `Task "${id}" belongs to another context than the message says. Leave contextId out, or correct it.`,
-        {
-          facts: { field: 'message.contextId' },
-        },
-      );
-    }
-    const entry = allowedAgent(caller, task.agent);
-    return await withSlot(entry.name, { id }, (slot) =>
-      store.follow({
-        scope: scopeOf(caller),
-        id,
-        message: { ...message, contextId: task.contextId, taskId: id },
-        call: callOf(caller, request),
-        at: now(),
-        limits,
-        steerable: entry.connector.steerable === true,
-        ...(slot && { slot }),
-      }),
-    );
-  };
-
-  /** Takes the message in; when this answers, the turn is durable, everybody has been told, and it may be running. */
-  const takeIn = async (caller: Caller, request: SendRequest): Promise<Admitted> => {
-    if (parts.isStopping()) {
-      throw new SealaneError('unavailable', 'The service is stopping. Try again in a moment.', { retryAfterMs: 5000 });
-    }
-    for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
-    const { taskId } = request.message;
-    const admitted = taskId === undefined ? await admitNew(caller, request) : await followUp(caller, request, taskId);
-    const { task, events, run, slot } = admitted;
-    feed.publish(task.id, events);
-    runs.observe(task.id, events);
-    if (run && slot) parts.begin(run, slot.instance);
-    if (!admitted.again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
-    return admitted;
-  };
-
   const requireTask = async (caller: Caller, id: string): Promise<StoredTask> => {
     const task = await store.find(scopeOf(caller), id);
     if (!task) throw taskNotFound(id);
     return task;
   };
+
+  const webhookOf = createWebhookOf(parts.newId, parts.checkWebhook);
+  const takeIn = createIntake(parts, { scopeOf, requireTask, webhookOf });
 
   const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
 
@@ -294,7 +190,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       return await store.read(scopeOf(caller), id, after, limit);
     },
 
-    pushConfigs: createPushConfigs(),
+    pushConfigs: createPushConfigs({ store: parts.pushConfigs, scopeOf, webhookOf }),
 
     remove: async (caller, id) => {
       const result = await store.remove(scopeOf(caller), id);

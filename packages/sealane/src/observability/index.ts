@@ -4,6 +4,6 @@
  */
 export type { Metrics } from './metrics.ts';
 export { createMetrics } from './metrics.ts';
-export { combineObservers, createLogObserver } from './observers.ts';
+export { combineObservers, createLogObserver, createPushLogObserver } from './observers.ts';
 export type { Tracing } from './tracing.ts';
 export { startTracing } from './tracing.ts';

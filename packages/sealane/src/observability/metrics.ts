@@ -2,11 +2,13 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 import type { EngineObserver } from '#engine';
 import type { HttpMetrics } from '#http';
+import type { PushObserver } from '#push';
 import type { Storage, StoreCounts } from '#store';
 
 export interface Metrics {
   readonly http: HttpMetrics;
   readonly observer: EngineObserver;
+  readonly push: PushObserver;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
@@ -99,6 +101,12 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
     labelNames: ['what'],
     registers,
   });
+  const deliveries = new Counter({
+    name: 'sealane_push_deliveries_total',
+    help: 'Events sent to webhooks, by what came of it',
+    labelNames: ['outcome'],
+    registers,
+  });
   // One look into the store for all that a scrape wants of it; while the store is away, the last numbers stay.
   let look: Promise<StoreCounts | undefined> | undefined;
   const set = (gauge: Gauge, valueOf: (counts: StoreCounts) => number): Promise<void> => {
@@ -147,6 +155,10 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
       streamOpened: () => streams.inc(),
       streamClosed: () => streams.dec(),
       render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    },
+    push: {
+      attempted: ({ outcome }) => deliveries.inc({ outcome }),
+      problem: (what) => problems.inc({ what }),
     },
     observer: {
       admitted: ({ agent, isQueued }) => admittedOf(agent, String(isQueued)).inc(),

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 
 import type { EngineObserver, RunObserver } from '#engine';
+import type { PushObserver } from '#push';
 
 /** Several observers as one. Only the first that names a trace is heard. */
 export const combineObservers = (observers: readonly EngineObserver[]): EngineObserver => ({
@@ -38,4 +39,14 @@ export const createLogObserver = (log: Logger): EngineObserver => ({
     log.debug(facts, 'run started');
     return { ended: (state, reason) => log.debug({ ...facts, state, reason }, 'run ended') };
   },
+});
+
+/** A webhook that fails is a warning once, and then only at `debug` until it answers again. */
+export const createPushLogObserver = (log: Logger): PushObserver => ({
+  attempted: ({ isRepeated, ...facts }) => {
+    if (facts.outcome === 'delivered') log.debug(facts, 'webhook told');
+    else if (isRepeated) log.debug(facts, 'webhook not told again');
+    else log.warn(facts, 'webhook not told');
+  },
+  problem: (what, error) => log.error({ err: error }, what),
 });

@@ -5,6 +5,7 @@
  */
 export { isTaskStore, missingMembers, requireTaskStore } from './is-task-store.ts';
 export { openStore } from './open-store.ts';
+export type { OutboxStore, Owed, OwedClaim } from './outbox-store.ts';
 export type {
   AuditEvent,
   AuditLog,
@@ -31,6 +32,7 @@ export type {
   InstanceId,
   Instant,
   ListQuery,
+  NewWebhook,
   OwnRuns,
   Page,
   PutTask,

@@ -42,7 +42,8 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE INDEX idx_tasks_agent ON tasks(owner, agent, status_state, status_timestamp, tenant) WHERE open = 0 AND direct = 0`,
 
     // One narrow row per task: the number of its last event and the epoch of the only run that may write. It is the
-    // fence: who updates no row here writes nothing anywhere. `tail` and `content` are bytes, for the checkpoint.
+    // fence: who updates no row here writes nothing anywhere. `tail` and `content` are bytes, for the checkpoint. `push`
+    // is 1 while a webhook wants to hear of its events, so that a task without one pays nothing for those that have.
     `CREATE TABLE heads (
       task {given-key},
       seq BIGINT NOT NULL,
@@ -50,7 +51,8 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       ended BIGINT NOT NULL,
       cancel BIGINT NOT NULL,
       tail BIGINT NOT NULL,
-      content BIGINT NOT NULL
+      content BIGINT NOT NULL,
+      push BIGINT NOT NULL
     )`,
     `CREATE TABLE events (
       task BIGINT NOT NULL,
@@ -113,8 +115,28 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       task BIGINT NOT NULL,
       id TEXT NOT NULL,
       config TEXT NOT NULL,
+      silent BIGINT NOT NULL,
       PRIMARY KEY (task, id)
     ) {rowless}`,
+
+    // What is promised to others in the very commit of the events it is about: for each target (a webhook) of a task the
+    // range of events that it has not been told. One row, so that its order is kept, and a target that is away takes no
+    // more room than one that answers. `due_at` is when to look at it next; while somebody works on it (`held`) that is
+    // when the claim lapses. `claims` counts the claims, and is the fence of the one that holds it.
+    `CREATE TABLE outbox (
+      k {lasting-key},
+      kind TEXT NOT NULL,
+      task BIGINT NOT NULL,
+      target TEXT NOT NULL,
+      first_seq BIGINT NOT NULL,
+      last_seq BIGINT NOT NULL,
+      due_at BIGINT NOT NULL,
+      attempts BIGINT NOT NULL,
+      claims BIGINT NOT NULL,
+      held BIGINT NOT NULL
+    )`,
+    `CREATE UNIQUE INDEX idx_outbox_target ON outbox(task, kind, target)`,
+    `CREATE INDEX idx_outbox_due ON outbox(kind, due_at)`,
     `CREATE TABLE paused_agents (agent TEXT PRIMARY KEY)`,
     `CREATE TABLE api_keys (
       id TEXT PRIMARY KEY,

@@ -3,7 +3,8 @@ import type { Event, NewEvent, Seq } from '#domain';
 import type { Storage, Upkeep } from './storage.ts';
 import { assembleAdmitted } from './steps/admission.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
-import { numbered, spliced } from './steps/task-row.ts';
+import { numbered } from './steps/event-log.ts';
+import { spliced } from './steps/task-row.ts';
 import type { Instant, Result, StoredTask, TaskId } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
@@ -18,6 +19,8 @@ export interface Driver {
   /** Gives room back to the disk, a little at a time. */
   readonly compact?: () => Promise<void>;
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
+  /** After a commit of this instance that owes somebody something. */
+  onOwed(listener: () => void): Disposable;
   onCommit(listener: (durationMs: number) => void): Disposable;
   close(): Promise<void>;
 }
@@ -113,9 +116,15 @@ export const createStepStorage = (driver: Driver): Storage => {
       list: (query) => driver.read('listAudit', query),
     },
     pushConfigs: {
-      save: (config) => driver.write('savePushConfig', config),
-      list: (taskId) => driver.read('listPushConfigs', taskId),
-      remove: (taskId, id) => driver.write('removePushConfig', taskId, id),
+      save: (scope, taskId, webhook) => driver.write('savePushConfig', scope, taskId, webhook),
+      list: (scope, taskId) => driver.read('listPushConfigs', scope, taskId),
+      remove: (scope, taskId, id) => driver.write('removePushConfig', scope, taskId, id),
+    },
+    outbox: {
+      claim: (request) => driver.write('claimOwed', request),
+      done: (claim, upTo, leaseMs) => driver.write('doneOwed', claim, upTo, leaseMs),
+      failed: (claim, retryAfterMs) => driver.write('failedOwed', claim, retryAfterMs),
+      onOwed: (listener) => driver.onOwed(listener),
     },
     upkeep: backup ? { ...upkeep, backup: (file) => backup(file) } : upkeep,
     onCommit: (listener) => driver.onCommit(listener),

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#domain';
 
-import type { AgentName, InstanceId, Instant, TaskId, TaskStore } from './task-store.ts';
+import type { OutboxStore } from './outbox-store.ts';
+import type { AgentName, InstanceId, Instant, NewWebhook, Result, Scope, TaskId, TaskStore } from './task-store.ts';
 
 /** A lane as the operator sees it. */
 export interface LaneView {
@@ -81,10 +82,14 @@ export interface PushConfigRecord {
   readonly config: JsonObject;
 }
 
+/** The webhooks of tasks; each call is `absent` when there is no such task in the scope. */
 export interface PushConfigStore {
-  save(record: PushConfigRecord): Promise<'saved' | 'no-task'>;
-  list(taskId: TaskId): Promise<readonly PushConfigRecord[]>;
-  remove(taskId: TaskId, id: string): Promise<boolean>;
+  /** What is committed after it is owed to it; see `OutboxStore`. `push-full`: the task has as many as it may. */
+  save(scope: Scope, taskId: TaskId, webhook: NewWebhook): Promise<Result<null>>;
+  /** By id. */
+  list(scope: Scope, taskId: TaskId): Promise<Result<readonly PushConfigRecord[]>>;
+  /** False: there was none. */
+  remove(scope: Scope, taskId: TaskId, id: string): Promise<Result<boolean>>;
 }
 
 export interface StoreCounts {
@@ -102,7 +107,7 @@ export interface Upkeep {
     readonly interruptedBefore: Instant;
     readonly limit: number;
   }): Promise<readonly { readonly id: TaskId; readonly why: 'queued' | 'interrupted' }[]>;
-  /** Deletes at most `limit` tasks that ended before `endedBefore`; answers how many. */
+  /** Deletes at most `limit` tasks that ended before `endedBefore`, unless something is owed; answers how many. */
   expire(endedBefore: Instant, limit: number): Promise<number>;
   /** Deletes the ended tasks of an owner or a context, at most `limit`; answers how many. */
   purge(what: { readonly owner?: string; readonly contextId?: string; readonly limit: number }): Promise<number>;
@@ -122,6 +127,7 @@ export interface Storage extends AsyncDisposable {
   readonly keys: KeyStore;
   readonly audit: AuditLog;
   readonly pushConfigs: PushConfigStore;
+  readonly outbox: OutboxStore;
   readonly upkeep: Upkeep;
   /** How long commits took, in milliseconds, for the metrics. */
   onCommit(listener: (durationMs: number) => void): Disposable;

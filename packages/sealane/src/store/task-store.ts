@@ -12,6 +12,7 @@ export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok
  * - `owner-full`: the owner has as many waiting turns as it may
  * - `busy`: a turn of this task is already waiting or running
  * - `conflict`: the idempotency key was used with another body, or the id is taken
+ * - `push-full`: the task has as many webhooks as it may
  * - `loop`: the turn would wait for a run that waits for it
  */
 export type Refusal =
@@ -23,6 +24,7 @@ export type Refusal =
   | 'owner-full'
   | 'busy'
   | 'conflict'
+  | 'push-full'
   | 'loop';
 
 export type TaskId = string;
@@ -134,6 +136,22 @@ export interface Admission {
   readonly slot?: Slot;
   readonly limits: QueueLimits;
   readonly idempotency?: { readonly key: string; readonly bodyHash: string };
+  /** Hears of everything from the first event on. */
+  readonly push?: NewWebhook;
+}
+
+/** A webhook that a task is to have. */
+export interface NewWebhook {
+  /** With the id of another of the same task it replaces that. */
+  readonly id: string;
+  /** JSON of the configuration, as the caller gave it. */
+  readonly config: JsonObject;
+  /** How many the task may have. */
+  readonly limit: number;
+  /** Its caller chose no id and may say the same again: then it is the one that is there. */
+  readonly isRepeatable?: boolean;
+  /** Kept for its owner's own use: nothing is owed to it. */
+  readonly isSilent?: boolean;
 }
 
 export interface QueueLimits {
@@ -153,6 +171,8 @@ export interface FollowUp {
   readonly limits: QueueLimits;
   /** The connector takes messages for a live run that did not ask. */
   readonly steerable: boolean;
+  /** Hears of everything from this message on. */
+  readonly push?: NewWebhook;
 }
 
 export interface Admitted {

@@ -19,6 +19,7 @@ import { describeListing } from './store-contract/listing.ts';
 import { describeListPages } from './store-contract/list-pages.ts';
 import { describeNumbering } from './store-contract/numbering.ts';
 import { describeOperator } from './store-contract/operator.ts';
+import { describeOutbox } from './store-contract/outbox.ts';
 import { describePutting } from './store-contract/putting.ts';
 import { describeReading } from './store-contract/reading.ts';
 import { describeRecords } from './store-contract/records.ts';
@@ -28,6 +29,7 @@ import { describeScopes } from './store-contract/scopes.ts';
 import type { Suite } from './store-contract/suite.ts';
 import { describeUpkeep } from './store-contract/upkeep.ts';
 import { describeNeighbours, describeWakes } from './store-contract/wakes.ts';
+import { describeWebhooks } from './store-contract/webhooks.ts';
 import type { TestRunner } from './test-runner.ts';
 
 export type { ContractStore, OpenContractStore } from './store-contract/contract-corner.ts';
@@ -51,7 +53,9 @@ const SECTIONS: Readonly<Record<string, (suite: Suite) => void>> = {
   put: describePutting,
   remove: describeRemoving,
   'lanes and agents, for the operator': describeOperator,
-  'keys, audit, webhooks': describeRecords,
+  'keys and audit': describeRecords,
+  webhooks: describeWebhooks,
+  'the outbox': describeOutbox,
   upkeep: describeUpkeep,
   wakes: describeWakes,
 };

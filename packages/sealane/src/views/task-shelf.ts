@@ -93,15 +93,21 @@ export const createTaskShelf = ({ storage, owner, maxTasks = 10_000, now = Date.
     },
     delete: (taskId) => inTurn(async () => (await tasks.remove(scope, taskId)).ok),
     savePushConfig: async (taskId, config) => {
-      const record = { taskId, id: taskId, config: { ...config, status: config.status ?? 'active' } };
-      if (!(await isOurs(taskId)) || (await pushConfigs.save(record)) === 'no-task') {
+      const kept = { ...config, status: config.status ?? 'active' };
+      // Whoever keeps tasks on a shelf calls its webhooks itself.
+      const saved = await pushConfigs.save(scope, taskId, { id: taskId, config: kept, limit: 1, isSilent: true });
+      if (!saved.ok) {
         throw new SealaneError('task-not-found', `There is no task "${taskId}".`);
       }
     },
     getPushConfig: async (taskId) => {
-      const known = (await isOurs(taskId)) && (await pushConfigs.list(taskId)).find(({ id }) => id === taskId);
+      const listed = await pushConfigs.list(scope, taskId);
+      const known = listed.ok && listed.value.find(({ id }) => id === taskId);
       return known ? { ...(known.config as unknown as ShelfPushConfig), taskId } : null;
     },
-    deletePushConfig: async (taskId) => (await isOurs(taskId)) && (await pushConfigs.remove(taskId, taskId)),
+    deletePushConfig: async (taskId) => {
+      const removed = await pushConfigs.remove(scope, taskId, taskId);
+      return removed.ok && removed.value;
+    },
   };
 };

@@ -4,7 +4,7 @@ import { SealaneError } from '#domain';
 
 import { createStepStorage, type Driver } from '../step-storage.ts';
 import { READS, type StepArgs, WRITES } from '../steps/index.ts';
-import type { Steps } from '../steps/step.ts';
+import { OWED_WORD, type Steps } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
 import { createAppendGroups } from './append-groups.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -36,6 +36,7 @@ export const openPostgres = async ({
   const database = await openDatabase({ url, schema, poolSize });
   const { pool, place, description } = database;
   const wakes = await openWakes(database.connect, `sealane_wake_${schema}`);
+  const owedListeners = new Set<() => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
@@ -68,6 +69,7 @@ export const openPostgres = async ({
     });
     const durationMs = performance.now() - startedAt;
     for (const listener of commitListeners) listener(durationMs);
+    if (woken.delete(OWED_WORD)) for (const listener of owedListeners) listener();
     wakes.announce(woken);
     return values;
   };
@@ -102,6 +104,10 @@ export const openPostgres = async ({
       track(() => attempt(name, 'read', (run) => run((READS[name] as AnyStep)(...args), new Set()))),
     check: () => check(database),
     onWake: (listener) => wakes.onWake(listener),
+    onOwed: (listener) => {
+      owedListeners.add(listener);
+      return { [Symbol.dispose]: () => owedListeners.delete(listener) };
+    },
     onCommit: (listener) => {
       commitListeners.add(listener);
       return { [Symbol.dispose]: () => commitListeners.delete(listener) };

@@ -40,6 +40,7 @@ export const openForWriting = ({ file, synchronous }: SqliteOptions): DatabaseSy
     migrate(database, version);
     // One process owns the file, so whatever an earlier one held is an orphan now.
     database.exec('DELETE FROM instances');
+    database.exec('UPDATE outbox SET held = 0, due_at = 0 WHERE held = 1');
     return database;
   } catch (error) {
     throw sqliteError(error, file);

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { SealaneError } from '#domain';
 
 import { createStepStorage, type Driver } from '../step-storage.ts';
+import { OWED_WORD } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
 import type { TaskId } from '../task-store.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -26,12 +27,14 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
   const thread = await startThread({ role: 'writer', file, synchronous });
 
   const wakeListeners = new Set<(ids: readonly TaskId[]) => void>();
+  const owedListeners = new Set<() => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
   const write = createGroupCommit(async (calls) => {
     const reply = await thread.call(calls);
     for (const listener of commitListeners) listener(reply.commitMs);
     // There are no other instances; only a lane that became ready is news to anybody here.
     if (reply.wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
+    if (reply.wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
     return reply;
   });
 
@@ -63,6 +66,7 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
       },
     }),
     onWake: (listener) => subscribe(wakeListeners, listener),
+    onOwed: (listener) => subscribe(owedListeners, listener),
     onCommit: (listener) => subscribe(commitListeners, listener),
     close: async () => {
       await thread.stop();

@@ -2,7 +2,8 @@ import type { JsonObject, Message, NewEvent } from '#domain';
 
 import type { Admission, Admitted, CallFacts, Run } from '../task-store.ts';
 import type { AdmitOutcome } from './admit.ts';
-import { isoOf, numbered, storedTask } from './task-row.ts';
+import { isoOf, numbered } from './event-log.ts';
+import { storedTask } from './task-row.ts';
 import type { TaskRow } from './tasks.sql.ts';
 
 /** The first events of a task: admitted, and started when its lane was idle. */

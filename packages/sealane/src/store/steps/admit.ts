@@ -1,6 +1,16 @@
 import { type Event, isTerminal, type JsonObject, type Message, type NewEvent, runIdOf } from '#domain';
 
-import type { Admission, Admitted, CallFacts, FollowUp, QueueLimits, Result, Slot, StoredTask } from '../task-store.ts';
+import type {
+  Admission,
+  Admitted,
+  CallFacts,
+  FollowUp,
+  NewWebhook,
+  QueueLimits,
+  Result,
+  Slot,
+  StoredTask,
+} from '../task-store.ts';
 import {
   ENTER_LANE,
   INSERT_TURN,
@@ -15,14 +25,16 @@ import {
   TURNS_AHEAD,
 } from './lanes.sql.ts';
 import { admissionEvents, admissionRow, startedRun } from './admission.ts';
+import { insertEvents, insertTurnEvents, numbered } from './event-log.ts';
 import { makeReady } from './lanes.ts';
-import { each, first, StepConflict, type Steps, wake } from './step.ts';
-import { insertEvents, loadTask, numbered, setStatus, sizeOf, visibleTask } from './task-row.ts';
+import { SAVE_WEBHOOK } from './outbox.sql.ts';
+import { first, StepConflict, type Steps, wake } from './step.ts';
+import { loadTask, setStatus, sizeOf, visibleTask } from './task-row.ts';
 import {
   ADVANCE_EPOCH,
   ADVANCE_TASK,
   FIND_IDEMPOTENCY,
-  INSERT_EVENT,
+  type HeadRow,
   INSERT_HEAD,
   INSERT_IDEMPOTENCY,
   INSERT_TASK,
@@ -31,10 +43,11 @@ import {
   TASK_BY_ID,
   type TaskRow,
 } from './tasks.sql.ts';
+import { addWebhook, placeFor } from './webhooks.ts';
 
 /** A new task: its row, its first event, its turn in the lane and its idempotency record, or nothing at all. */
 export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
-  const { idempotency, owner, at } = admission;
+  const { idempotency, owner, at, push } = admission;
   if (idempotency) {
     const known = yield* first(FIND_IDEMPOTENCY, owner, idempotency.key);
     if (known) return yield* admittedBefore(known, idempotency.bodyHash);
@@ -50,8 +63,10 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   if (!inserted) throw new Error('The database did not say which key the task got.');
   const task = inserted.k;
   const epoch = isStarted ? 1 : 0;
-  yield* first(INSERT_HEAD, task, news.length, epoch, 0, sizeOf(row));
-  yield* insertEvents(numbered(task, 1, news, at).rows);
+  const head = { push: push ? 1 : 0 };
+  yield* first(INSERT_HEAD, task, news.length, epoch, 0, sizeOf(row), head.push);
+  if (push) yield* first(SAVE_WEBHOOK, task, push.id, JSON.stringify(push.config), 0);
+  yield* insertTurnEvents(head, numbered(task, 1, news, at).rows);
   yield* insertTurn(task, lane, 1, 1, admission, isStarted);
   if (idempotency) {
     const recorded = yield* first(INSERT_IDEMPOTENCY, owner, idempotency.key, idempotency.bodyHash, admission.id);
@@ -158,11 +173,13 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   }
   if (isTerminal(task.state)) return { ok: false, why: 'terminal' };
   const turn = yield* first(TURN, row.k);
+  const webhook = yield* webhookOf(row.k, followUp);
+  if (webhook === 'full') return { ok: false, why: 'push-full' };
   const isAsking = task.state === 'input-required' || task.state === 'auth-required';
   if (turn) {
     const isLive = turn.holder !== null && turn.ended === 0;
     if (!isLive || !(isAsking || followUp.steerable)) return { ok: false, why: 'busy' };
-    return yield* tellLiveRun(row, message, at);
+    return yield* tellLiveRun(row, message, at, webhook);
   }
   if (!isAsking) return { ok: false, why: 'terminal' };
 
@@ -170,6 +187,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   const place = yield* enterLane(entrant);
   if (!place.ok) return place;
   const { isStarted, ahead } = place.value;
+  if (webhook) yield* addWebhook(row.k, webhook);
   const received: NewEvent = {
     kind: 'message-received',
     state: 'submitted',
@@ -178,7 +196,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   };
   const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
   if (!head) throw new StepConflict();
-  let committed = yield* appendRows(row.k, head.seq, [received], at);
+  let committed = yield* appendEvent(row.k, head, received, at);
   yield* first(SET_TURNS, row.turns + 1, row.k);
   yield* insertTurn(row.k, place.value.lane, row.turns + 1, head.seq, { ...followUp, owner: row.owner }, isStarted);
   let epoch = head.epoch;
@@ -188,7 +206,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
     epoch = started.epoch;
     committed = [
       ...committed,
-      ...(yield* appendRows(row.k, started.seq, [{ kind: 'run-started', state: 'working', attempt: 1 }], at)),
+      ...(yield* appendEvent(row.k, started, { kind: 'run-started', state: 'working', attempt: 1 }, at)),
     ];
   }
   yield* setStatus(row.k, committed);
@@ -215,18 +233,31 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   };
 }
 
-function* tellLiveRun(row: TaskRow, message: Message, at: number): Steps<Result<Admitted>> {
+/** The webhook that comes with a message, under the id it gets; `full` when its task has enough of them. */
+function* webhookOf(task: number, { push }: FollowUp): Steps<NewWebhook | 'full' | undefined> {
+  if (!push) return undefined;
+  const id = yield* placeFor(task, push);
+  return id === undefined ? 'full' : { ...push, id };
+}
+
+function* tellLiveRun(
+  row: TaskRow,
+  message: Message,
+  at: number,
+  webhook: NewWebhook | undefined,
+): Steps<Result<Admitted>> {
+  if (webhook) yield* addWebhook(row.k, webhook);
   const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
   if (!head) return { ok: false, why: 'terminal' };
-  const committed = yield* appendRows(row.k, head.seq, [{ kind: 'message-received', state: 'working', message }], at);
+  const committed = yield* appendEvent(row.k, head, { kind: 'message-received', state: 'working', message }, at);
   yield* setStatus(row.k, committed);
   yield* wake(row.id);
   const reloaded = yield* first(TASK_BY_ID, row.id);
   return { ok: true, value: { task: yield* loadTask(reloaded ?? row), events: committed, again: false } };
 }
 
-function* appendRows(task: number, lastSeq: number, events: readonly NewEvent[], at: number): Steps<Event[]> {
-  const { rows, committed } = numbered(task, lastSeq - events.length + 1, events, at);
-  yield* each(INSERT_EVENT, rows);
+function* appendEvent(task: number, head: HeadRow, event: NewEvent, at: number): Steps<Event[]> {
+  const { rows, committed } = numbered(task, head.seq, [event], at);
+  yield* insertEvents(head, rows);
   return committed;
 }

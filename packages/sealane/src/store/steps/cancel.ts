@@ -1,11 +1,12 @@
 import type { NewEvent, State } from '#domain';
 
 import type { CancelRequest, Finished, Instant, Result, Scope, TaskId } from '../task-store.ts';
+import { insertEvents, numbered } from './event-log.ts';
 import { LOCK_LANE, SET_TURN_CANCEL, SET_TURN_ENDED, TURN, type TurnRow } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
-import { each, first, type Steps, wake } from './step.ts';
-import { endsTask, foldIn, loadTask, numbered, reloadTask, setStatus, visibleTask } from './task-row.ts';
-import { ADVANCE_TASK, HEAD, INSERT_EVENT, LOCK_HEAD, SET_HEAD_CANCEL, type TaskRow } from './tasks.sql.ts';
+import { first, type Steps, wake } from './step.ts';
+import { endsTask, foldIn, loadTask, reloadTask, setStatus, visibleTask } from './task-row.ts';
+import { ADVANCE_TASK, HEAD, LOCK_HEAD, SET_HEAD_CANCEL, type TaskRow } from './tasks.sql.ts';
 
 /** A turn that waits, or a question that nobody works on, ends here and now; a run is told and ends itself. */
 export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Steps<Result<CancelRequest>> {
@@ -19,7 +20,7 @@ export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant
     const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
     if (!head) return { ok: false, why: 'terminal' };
     const { rows, committed } = numbered(row.k, head.seq, [{ kind: 'cancel-requested', state, by }], at);
-    yield* each(INSERT_EVENT, rows);
+    yield* insertEvents(head, rows);
     yield* setStatus(row.k, committed);
     yield* first(SET_TURN_CANCEL, row.k);
     yield* first(SET_HEAD_CANCEL, row.k);
@@ -53,7 +54,7 @@ function* endNow(row: TaskRow, turn: TurnRow | undefined, event: NewEvent, at: I
   const head = yield* first(ADVANCE_TASK, 1, 0, endsTask([event]) ? 1 : 0, row.k);
   if (!head) return { ok: false, why: 'terminal' };
   const { rows, committed } = numbered(row.k, head.seq, [event], at);
-  yield* each(INSERT_EVENT, rows);
+  yield* insertEvents(head, rows);
   const task = yield* foldIn(row.k, head, committed, at);
   if (turn && turn.holder === null) yield* leaveLane(turn);
   else if (turn) yield* first(SET_TURN_ENDED, row.k);

@@ -11,6 +11,7 @@ import type {
   Run,
   TaskId,
 } from '../task-store.ts';
+import { insertEvents, numbered } from './event-log.ts';
 import {
   BURY,
   BURY_EXPIRED,
@@ -33,9 +34,9 @@ import {
   TAKE_LEASE,
   type TurnRow,
 } from './lanes.sql.ts';
-import { all, each, first, type Steps, wake } from './step.ts';
-import { numbered, setStatus } from './task-row.ts';
-import { ADVANCE_EPOCH, EVENT_AT, INSERT_EVENT, TASK_BY_KEY, type TaskRow } from './tasks.sql.ts';
+import { all, first, type Steps, wake } from './step.ts';
+import { setStatus } from './task-row.ts';
+import { ADVANCE_EPOCH, EVENT_AT, TASK_BY_KEY, type TaskRow } from './tasks.sql.ts';
 
 /**
  * Takes the heads of idle lanes. Two statements for every lane: the first locks it, the second picks its head in a
@@ -88,7 +89,7 @@ function* startTurn(turn: TurnRow, session: string, instance: InstanceId, at: In
   const head = yield* first(ADVANCE_EPOCH, 1, turn.task);
   if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
   const { rows, committed } = numbered(turn.task, head.seq, [event], at);
-  yield* each(INSERT_EVENT, rows);
+  yield* insertEvents(head, rows);
   yield* setStatus(turn.task, committed);
   const row = yield* taskOf(turn);
   yield* wake(row.id);

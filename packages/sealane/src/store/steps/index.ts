@@ -2,11 +2,13 @@ import * as admission from './admit.ts';
 import * as cancelling from './cancel.ts';
 import * as claiming from './claim.ts';
 import * as listing from './list.ts';
+import * as owing from './outbox.ts';
 import * as putting from './put.ts';
 import * as reading from './read.ts';
 import * as records from './records.ts';
 import * as running from './run.ts';
 import type { Steps } from './step.ts';
+import * as webhooks from './webhooks.ts';
 
 /** Every atomic step that changes something, by the name it has in the port. */
 export const WRITES = {
@@ -29,8 +31,11 @@ export const WRITES = {
   addKey: records.addKey,
   revokeKey: records.revokeKey,
   record: records.record,
-  savePushConfig: records.savePushConfig,
-  removePushConfig: records.removePushConfig,
+  savePushConfig: webhooks.savePushConfig,
+  removePushConfig: webhooks.removePushConfig,
+  claimOwed: owing.claimOwed,
+  doneOwed: owing.doneOwed,
+  failedOwed: owing.failedOwed,
   expire: records.expire,
   purge: records.purge,
 } as const;
@@ -46,7 +51,7 @@ export const READS = {
   findKey: records.findKey,
   listKeys: records.listKeys,
   listAudit: records.listAudit,
-  listPushConfigs: records.listPushConfigs,
+  listPushConfigs: webhooks.listPushConfigs,
   overdue: records.overdue,
   counts: records.counts,
 } as const;

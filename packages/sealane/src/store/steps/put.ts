@@ -1,17 +1,17 @@
 import { isTerminal, type NewEvent, type State } from '#domain';
 
 import type { PutTask, Result, Scope, StoredTask, TaskId } from '../task-store.ts';
+import { insertEvents, isoOf, numbered } from './event-log.ts';
 import { LOCK_LANE, TURN } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
-import { each, first, type Steps, wake } from './step.ts';
-import { foldIn, isoOf, numbered, openFlag, reloadTask, sizeOf, visibleTask } from './task-row.ts';
+import { DELETE_OWED_OF, DELETE_WEBHOOKS } from './outbox.sql.ts';
+import { first, type Steps, wake } from './step.ts';
+import { foldIn, openFlag, reloadTask, sizeOf, visibleTask } from './task-row.ts';
 import {
   DELETE_EVENTS,
   DELETE_HEAD,
   DELETE_IDEMPOTENCY,
-  DELETE_PUSH_CONFIGS,
   DELETE_TASK,
-  INSERT_EVENT,
   INSERT_HEAD,
   INSERT_TASK,
   LOCK_HEAD,
@@ -40,7 +40,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
     const head = yield* first(REOPEN_HEAD, ended, row.k);
     if (!head) return { ok: false, why: 'absent' };
     const { rows, committed } = numbered(row.k, head.seq, [event], at);
-    yield* each(INSERT_EVENT, rows);
+    yield* insertEvents(head, rows);
     if (row.context_id !== request.contextId) yield* first(SET_CONTEXT, request.contextId, row.k);
     yield* foldIn(row.k, head, committed, at);
     yield* wake(row.id);
@@ -70,8 +70,9 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   };
   const inserted = yield* first(INSERT_TASK, ...Object.values(fresh));
   if (!inserted) throw new Error('The database did not say which key the task got.');
-  yield* first(INSERT_HEAD, inserted.k, 1, 0, ended, sizeOf(fresh));
-  yield* each(INSERT_EVENT, numbered(inserted.k, 1, [event], at).rows);
+  const head = { push: 0 };
+  yield* first(INSERT_HEAD, inserted.k, 1, 0, ended, sizeOf(fresh), head.push);
+  yield* insertEvents(head, numbered(inserted.k, 1, [event], at).rows);
   yield* wake(request.id);
   return { ok: true, value: yield* reloadTask(inserted.k) };
 }
@@ -94,7 +95,8 @@ export function* remove(scope: Scope, id: TaskId): Steps<Result<null>> {
 export function* deleteTask(task: number, id: TaskId): Steps<void> {
   yield* first(DELETE_EVENTS, task);
   yield* first(DELETE_HEAD, task);
-  yield* first(DELETE_PUSH_CONFIGS, task);
+  yield* first(DELETE_WEBHOOKS, task);
+  yield* first(DELETE_OWED_OF, task);
   yield* first(DELETE_IDEMPOTENCY, id);
   yield* first(DELETE_TASK, task);
 }

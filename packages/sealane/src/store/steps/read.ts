@@ -1,8 +1,9 @@
 import type { Event, Seq } from '#domain';
 
 import type { Scope, StoredTask, TaskId } from '../task-store.ts';
+import { eventsAfter } from './event-log.ts';
 import type { Steps } from './step.ts';
-import { eventsAfter, loadTask, visibleTask } from './task-row.ts';
+import { loadTask, visibleTask } from './task-row.ts';
 
 /** The task and the number of its last event, from one snapshot of the database. */
 export function* find(scope: Scope, id: TaskId): Steps<StoredTask | undefined> {

@@ -62,16 +62,6 @@ export const LIST_AUDIT = sql<AuditRow>(`
   WHERE (CAST(? AS TEXT) IS NULL OR subject = ?) AND (CAST(? AS TEXT) IS NULL OR kind = ?)
   ORDER BY k DESC LIMIT ?`);
 
-export const SAVE_PUSH_CONFIG = sql(`
-  INSERT INTO push_configs (task, id, config) VALUES (?, ?, ?)
-  ON CONFLICT (task, id) DO UPDATE SET config = excluded.config`);
-export const PUSH_CONFIGS = sql<{ id: string; config: string }>(`
-  SELECT push_configs.id AS id, config FROM push_configs JOIN tasks ON tasks.k = push_configs.task
-  WHERE tasks.id = ? ORDER BY push_configs.id`);
-export const DELETE_PUSH_CONFIG = sql<{ id: string }>(
-  `DELETE FROM push_configs WHERE task = ? AND id = ? RETURNING id`,
-);
-
 /** Only turns that never started: a retry waits on purpose. */
 export const QUEUED_BEFORE = sql<{ id: string }>(`
   SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
@@ -82,14 +72,16 @@ export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)
   LIMIT ?`);
 
-const NOT_HELD = `NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)`;
+/** No run of it lives, and nobody is owed anything about it. */
+const IS_OVER = `NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)
+  AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.task = tasks.k)`;
 export const ENDED_BEFORE = sql<{ k: number; id: string }>(`
-  SELECT k, id FROM tasks WHERE status_state IN (${TERMINAL}) AND open = 0 AND status_timestamp < ? AND ${NOT_HELD} LIMIT ?`);
+  SELECT k, id FROM tasks WHERE status_state IN (${TERMINAL}) AND open = 0 AND status_timestamp < ? AND ${IS_OVER} LIMIT ?`);
 export const ENDED_OF_OWNER = sql<{ k: number; id: string }>(`
-  SELECT k, id FROM tasks WHERE owner = ? AND open = 0 AND status_state IN (${TERMINAL}) AND ${NOT_HELD} LIMIT ?`);
+  SELECT k, id FROM tasks WHERE owner = ? AND open = 0 AND status_state IN (${TERMINAL}) AND ${IS_OVER} LIMIT ?`);
 export const ENDED_OF_CONTEXT = sql<{ k: number; id: string }>(`
   SELECT k, id FROM tasks
-  WHERE context_id = ? AND (CAST(? AS TEXT) IS NULL OR owner = ?) AND status_state IN (${TERMINAL}) AND ${NOT_HELD}
+  WHERE context_id = ? AND (CAST(? AS TEXT) IS NULL OR owner = ?) AND status_state IN (${TERMINAL}) AND ${IS_OVER}
   LIMIT ?`);
 
 export const COUNT_TURNS = sql<{ waiting: number; running: number; oldest: number | null }>(`

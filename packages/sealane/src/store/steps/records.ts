@@ -1,7 +1,8 @@
 import type { JsonObject } from '#domain';
 
-import type { AuditEvent, KeyRecord, LaneView, PushConfigRecord, StoreCounts } from '../storage.ts';
+import type { AuditEvent, KeyRecord, LaneView, StoreCounts } from '../storage.ts';
 import type { AgentName, Instant, TaskId } from '../task-store.ts';
+import { isoOf } from './event-log.ts';
 import { PAUSE_AGENT, PAUSE_LANE, PAUSED_AGENTS, RESUME_AGENT } from './lanes.sql.ts';
 import { makeReady } from './lanes.ts';
 import { deleteTask } from './put.ts';
@@ -9,7 +10,6 @@ import {
   ADD_KEY,
   type AuditRow,
   COUNT_TURNS,
-  DELETE_PUSH_CONFIG,
   DROP_UNPAUSED_LANE,
   ENDED_BEFORE,
   ENDED_OF_CONTEXT,
@@ -21,15 +21,11 @@ import {
   LIST_AUDIT,
   LIST_KEYS,
   LIST_LANES,
-  PUSH_CONFIGS,
   QUEUED_BEFORE,
   RECORD_AUDIT,
   REVOKE_KEY,
-  SAVE_PUSH_CONFIG,
 } from './records.sql.ts';
 import { all, first, type Steps, wake } from './step.ts';
-import { isoOf } from './task-row.ts';
-import { TASK_BY_ID } from './tasks.sql.ts';
 
 // Lanes, as the operator sees and stops them.
 
@@ -124,25 +120,6 @@ export function* listAudit(query: {
   const { subject = null, kind = null, limit } = query;
   const rows: readonly AuditRow[] = yield* all(LIST_AUDIT, subject, subject, kind, kind, limit);
   return rows.map((row) => ({ ...row, facts: JSON.parse(row.facts) as JsonObject }));
-}
-
-// Webhooks of a task.
-
-export function* savePushConfig(config: PushConfigRecord): Steps<'saved' | 'no-task'> {
-  const task = yield* first(TASK_BY_ID, config.taskId);
-  if (!task) return 'no-task';
-  yield* first(SAVE_PUSH_CONFIG, task.k, config.id, JSON.stringify(config.config));
-  return 'saved';
-}
-
-export function* listPushConfigs(taskId: TaskId): Steps<readonly PushConfigRecord[]> {
-  const rows = yield* all(PUSH_CONFIGS, taskId);
-  return rows.map((row) => ({ taskId, id: row.id, config: JSON.parse(row.config) as JsonObject }));
-}
-
-export function* removePushConfig(taskId: TaskId, id: string): Steps<boolean> {
-  const task = yield* first(TASK_BY_ID, taskId);
-  return task !== undefined && (yield* first(DELETE_PUSH_CONFIG, task.k, id)) !== undefined;
 }
 
 // What the janitor needs.

@@ -1,11 +1,12 @@
 import type { JsonObject, NewEvent, Seq } from '#domain';
 
 import type { Instant, Result, RunToken, StoredTask } from '../task-store.ts';
+import { insertEvents, insertTurnEvents, numbered } from './event-log.ts';
 import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF, TURN } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
-import { each, first, type Steps, wake } from './step.ts';
-import { checkpoint, endsTask, insertEvents, numbered, setStatus, snapshotIn } from './task-row.ts';
-import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, INSERT_EVENT, LOCK_HEAD } from './tasks.sql.ts';
+import { first, type Steps, wake } from './step.ts';
+import { checkpoint, endsTask, setStatus, snapshotIn } from './task-row.ts';
+import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, LOCK_HEAD } from './tasks.sql.ts';
 
 /** What a run reports while it works. Touches the task's row only when its status changes. */
 export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<{ readonly seq: Seq }>> {
@@ -14,7 +15,7 @@ export function* append(run: RunToken, events: readonly NewEvent[], at: Instant)
   const head = yield* first(ADVANCE_RUN, events.length, bytes, 0, run.task, run.epoch);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
-  yield* each(INSERT_EVENT, rows);
+  yield* insertEvents(head, rows);
   yield* setStatus(run.task, committed);
   yield* checkpoint(run.task, head);
   yield* wake(run.taskId);
@@ -66,7 +67,7 @@ export function* finish(
   );
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
-  yield* insertEvents(rows);
+  yield* insertTurnEvents(head, rows);
   const task = yield* snapshotIn(run.task, head, committed, at, isKnown);
   if (release) yield* releaseLane(run.lane, run.task);
   else yield* first(SET_TURN_ENDED, run.task);

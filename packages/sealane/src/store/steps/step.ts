@@ -27,7 +27,7 @@ export type Step =
   | { readonly kind: 'query'; readonly statement: Statement; readonly params: readonly Param[] }
   /** The same statement for every row of parameters; answers nothing. */
   | { readonly kind: 'each'; readonly statement: Statement; readonly rows: readonly (readonly Param[])[] }
-  /** After the commit, tell all instances: this task has new events, or (without a task) some lane may be ready. */
+  /** After the commit, tell all instances: this task has new events, or (without a task) some lane may be ready. See also `OWED_WORD`. */
   | { readonly kind: 'wake'; readonly task: string | undefined };
 
 export type Steps<T> = Generator<Step, T, readonly object[]>;
@@ -43,6 +43,12 @@ export function* first<R extends object>(statement: Statement<R>, ...params: Par
 export function* each(statement: Statement, rows: readonly (readonly Param[])[]): Steps<void> {
   yield { kind: 'each', statement, rows };
 }
+
+/**
+ * Beside ids of tasks, a commit can wake by this word: somebody is owed something. It is no id, because an id has no
+ * control characters, and it stays inside the instance: others find what is owed by looking.
+ */
+export const OWED_WORD = '\n';
 
 export function* wake(task?: string): Steps<void> {
   yield { kind: 'wake', task };

@@ -10,14 +10,11 @@ import {
 } from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
+import { eventsAfter, isoOf } from './event-log.ts';
 import { TURN, TURNS_AHEAD } from './lanes.sql.ts';
-import { all, each, first, type Param, type Steps } from './step.ts';
+import { first, type Steps } from './step.ts';
 import {
-  type EventRow,
-  EVENTS_AFTER,
   type HeadRow,
-  INSERT_EVENT,
-  INSERT_TWO_EVENTS,
   SET_CONTENT,
   SET_HEAD_FOLDED,
   SET_SNAPSHOT,
@@ -33,20 +30,6 @@ import {
 /** Whether a task of this state waits or runs, as the column `open` has it. */
 export const openFlag = (state: string): number => (state === 'submitted' || state === 'working' ? 1 : 0);
 
-let lastAt = 0;
-let lastIso = new Date(0).toISOString();
-
-/** Most calls of a batch are of the same millisecond, and formatting a date is not free. */
-export const isoOf = (at: Instant): string => {
-  if (at !== lastAt) {
-    lastIso = new Date(at).toISOString();
-    lastAt = at;
-  }
-  return lastIso;
-};
-
-const ALL = Number.MAX_SAFE_INTEGER;
-
 export const inScope = (scope: Scope, row: TaskRow): boolean =>
   scope === 'all' ||
   (row.owner === scope.owner &&
@@ -57,31 +40,6 @@ export const inScope = (scope: Scope, row: TaskRow): boolean =>
 export function* visibleTask(scope: Scope, id: string): Steps<TaskRow | undefined> {
   const row = yield* first(TASK_BY_ID, id);
   return row && inScope(scope, row) ? row : undefined;
-}
-
-/** Numbers events from `from` on, as rows for the log and as what readers get. */
-export const numbered = (
-  task: number,
-  from: number,
-  events: readonly NewEvent[],
-  at: Instant,
-  texts: readonly string[] = events.map((event) => JSON.stringify(event)),
-): { readonly rows: Param[][]; readonly committed: Event[] } => {
-  const iso = isoOf(at);
-  return {
-    rows: texts.map((text, index) => [task, from + index, at, text]),
-    committed: events.map((event, index) => ({ seq: from + index, at: iso, event })),
-  };
-};
-
-export const eventOf = ({ seq, at, data }: EventRow): Event => ({
-  seq,
-  at: isoOf(at),
-  event: JSON.parse(data) as NewEvent,
-});
-
-export function* eventsAfter(task: number, after: number, limit = ALL): Steps<Event[]> {
-  return (yield* all(EVENTS_AFTER, task, after, limit)).map(eventOf);
 }
 
 export const snapshotOf = (row: TaskRow): TaskSnapshot => ({
@@ -240,13 +198,6 @@ export function* snapshotIn(
     if (spliced) return isKnown ? undefined : yield* reloadTask(task);
   }
   return yield* foldIn(task, head, news, at);
-}
-
-/** Appends rows to the log; two at once, which is what most turns begin and end with, is one statement. */
-export function* insertEvents(rows: readonly (readonly Param[])[]): Steps<void> {
-  const [one, two] = rows;
-  if (one && two && rows.length === 2) yield* first(INSERT_TWO_EVENTS, ...one, ...two);
-  else yield* each(INSERT_EVENT, rows);
 }
 
 /** Nothing sets a state but a move of the table; a step that tries is wrong, and writes nothing. */

@@ -31,6 +31,8 @@ export interface HeadRow {
   readonly cancel: number;
   readonly tail: number;
   readonly content: number;
+  /** 1: there is a webhook to tell. */
+  readonly push: number;
 }
 
 export interface EventRow {
@@ -70,29 +72,29 @@ export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
 export const DELETE_TASK = sql(`DELETE FROM tasks WHERE k = ?`);
 
 export const INSERT_HEAD = sql(`
-  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content) VALUES (?, ?, ?, ?, 0, 0, ?)`);
-export const HEAD = sql<HeadRow>(`SELECT seq, epoch, ended, cancel, tail, content FROM heads WHERE task = ?`);
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (?, ?, ?, ?, 0, 0, ?, ?)`);
+export const HEAD = sql<HeadRow>(`SELECT seq, epoch, ended, cancel, tail, content, push FROM heads WHERE task = ?`);
 export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 /** The fence of a run: no row means that its lease is lost or its task has ended. */
 export const ADVANCE_RUN = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
-  WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content`);
+  WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content, push`);
 /** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
 export const END_RUN = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, ended = ?, epoch = epoch + CAST(? AS BIGINT), tail = 0
   WHERE task = ? AND epoch = ? AND ended = 0 AND (cancel = 0 OR CAST(? AS BIGINT) = 1)
-  RETURNING seq, epoch, ended, cancel, tail, content`);
+  RETURNING seq, epoch, ended, cancel, tail, content, push`);
 export const SET_HEAD_CANCEL = sql(`UPDATE heads SET cancel = 1 WHERE task = ?`);
 /** The same fence for those who write from outside a run. */
 export const ADVANCE_TASK = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
-  WHERE task = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content`);
+  WHERE task = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content, push`);
 /** A new holder: whatever the previous one still writes misses its epoch. */
 export const ADVANCE_EPOCH = sql<HeadRow>(`
-  UPDATE heads SET epoch = epoch + 1, seq = seq + ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content`);
+  UPDATE heads SET epoch = epoch + 1, seq = seq + ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content, push`);
 export const SET_HEAD_FOLDED = sql(`UPDATE heads SET tail = 0, content = ? WHERE task = ?`);
 export const REOPEN_HEAD = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + 1, ended = ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content`);
+  UPDATE heads SET seq = seq + 1, ended = ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content, push`);
 export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
 
 export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);
@@ -108,4 +110,3 @@ export const INSERT_IDEMPOTENCY = sql<{ task_id: string }>(`
 export const FIND_IDEMPOTENCY = sql<{ body_hash: string; task_id: string }>(`
   SELECT body_hash, task_id FROM idempotency WHERE owner = ? AND key = ?`);
 export const DELETE_IDEMPOTENCY = sql(`DELETE FROM idempotency WHERE task_id = ?`);
-export const DELETE_PUSH_CONFIGS = sql(`DELETE FROM push_configs WHERE task = ?`);

@@ -1,5 +1,5 @@
 import { type Event, fold, type Message, type NewEvent, type State, type TaskSnapshot } from '#domain';
-import type { Refusal, Result, StoredTask } from '#store';
+import type { NewWebhook, Refusal, Result, StoredTask } from '#store';
 
 /** What a run may report, in as few words as a test can use. */
 export const agentMessage = (text: string): Message => ({
@@ -34,6 +34,13 @@ export const turnEnded = (state: State, text?: string): NewEvent => ({
 });
 
 export const timedOut: NewEvent = { kind: 'turn-ended', state: 'failed', reason: 'timeout', forced: true };
+
+export const webhook = (id: string, over: Partial<NewWebhook> = {}): NewWebhook => ({
+  id,
+  config: { url: `https://${id}.example`, token: 'a "b"' },
+  limit: 20,
+  ...over,
+});
 
 export const kindsOf = (events: readonly Event[]): readonly string[] => events.map(({ event }) => event.kind);
 export const seqsOf = (events: readonly Event[]): readonly number[] => events.map(({ seq }) => seq);

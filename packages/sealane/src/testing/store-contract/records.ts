@@ -89,29 +89,4 @@ export const describeRecords = ({ it, expect }: Suite): void => {
     expect(await audit.list({ subject: c.name('x'), limit: 1 })).toEqual([three]);
     expect((await audit.list({ limit: 3 })).map(({ at }) => at)).toEqual([three.at, two.at, one.at]);
   });
-
-  it('webhooks belong to a task: saved, replaced, listed and removed by their id', async (c) => {
-    const { pushConfigs } = c.storage;
-    const { task } = await c.admit();
-    const { task: other } = await c.admit();
-    const hook = (id: string, url: string) => ({ taskId: task.id, id, config: { url, token: 'a "b"' } });
-    expect(await pushConfigs.list(task.id)).toEqual([]);
-    expect(await pushConfigs.save(hook('b', 'https://b.example'))).toBe('saved');
-    expect(await pushConfigs.save(hook('a', 'https://a.example'))).toBe('saved');
-    expect(await pushConfigs.save(hook('b', 'https://c.example'))).toBe('saved');
-    expect(await pushConfigs.save({ ...hook('a', 'https://other.example'), taskId: other.id })).toBe('saved');
-    expect(await pushConfigs.list(task.id)).toEqual([hook('a', 'https://a.example'), hook('b', 'https://c.example')]);
-    expect(await pushConfigs.remove(task.id, 'a')).toBe(true);
-    expect(await pushConfigs.remove(task.id, 'a')).toBe(false);
-    expect(await pushConfigs.list(task.id)).toEqual([hook('b', 'https://c.example')]);
-    expect(await pushConfigs.list(other.id)).toHaveLength(1);
-  });
-
-  it('`no-task`: there is no webhook without its task', async (c) => {
-    const { pushConfigs } = c.storage;
-    const taskId = c.name('unknown');
-    expect(await pushConfigs.save({ taskId, id: 'a', config: {} })).toBe('no-task');
-    expect(await pushConfigs.list(taskId)).toEqual([]);
-    expect(await pushConfigs.remove(taskId, 'a')).toBe(false);
-  });
 };

@@ -1,16 +1,16 @@
-import { accepted, refusal, turnEnded } from './contract-events.ts';
+import { accepted, refusal, turnEnded, webhook } from './contract-events.ts';
 import type { Suite } from './suite.ts';
 
 export const describeRemoving = ({ it, expect }: Suite): void => {
   it('deletes a task that has ended, with its events and its webhooks', async (c) => {
     const run = await c.start(await c.instance());
     const { taskId } = run.token;
-    await c.storage.pushConfigs.save({ taskId, id: 'hook', config: { url: 'https://example.com' } });
+    accepted(await c.storage.pushConfigs.save(c.scope, taskId, webhook('hook')));
     await c.complete(run);
     expect(refusal(await c.tasks.remove(c.scope, taskId))).toBe('accepted');
     expect(await c.tasks.find('all', taskId)).toBe(undefined);
     expect(await c.log(taskId)).toEqual([]);
-    expect(await c.storage.pushConfigs.list(taskId)).toEqual([]);
+    expect(refusal(await c.storage.pushConfigs.list('all', taskId))).toBe('absent');
     expect((await c.list()).total).toBe(0);
     expect(refusal(await c.tasks.remove(c.scope, taskId))).toBe('absent');
     expect(refusal(await c.tasks.append(run.token, [turnEnded('failed')], c.later()))).toBe('lost');
@@ -20,13 +20,14 @@ export const describeRemoving = ({ it, expect }: Suite): void => {
     const me = await c.instance();
     const run = await c.start(me, { metadata: { old: true } });
     const { taskId } = run.token;
+    accepted(await c.storage.pushConfigs.save(c.scope, taskId, webhook('hook')));
     await c.complete(run);
     accepted(await c.tasks.remove(c.scope, taskId));
     const { task } = await c.admit({ id: taskId });
     expect(task.seq).toBe(1);
     expect(await c.log(taskId)).toHaveLength(1);
     expect(JSON.parse(task.metadata)).toEqual({});
-    expect(await c.storage.pushConfigs.list(taskId)).toEqual([]);
+    expect(accepted(await c.storage.pushConfigs.list('all', taskId))).toEqual([]);
   });
 
   it('a waiting turn leaves its lane with its task, and the lane goes on', async (c) => {

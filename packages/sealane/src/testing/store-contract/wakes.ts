@@ -112,6 +112,10 @@ export const describeNeighbours = ({ it, expect }: Suite): void => {
     const neighbour = neighbourOf(c);
     const run = await c.start(await c.instance());
     const { taskId } = run.token;
+    // Wakes come in order: once this one is heard, that of the start is not still on its way.
+    const marker = c.admission();
+    const isMarker = (ids: readonly TaskId[]): boolean => ids.includes(marker.id);
+    await wakeAfter(neighbour.tasks, isMarker, () => c.tasks.admit(marker));
     const seen = Promise.withResolvers<number | undefined>();
     using _ = neighbour.tasks.onWake((ids) => {
       if (ids.includes(taskId))

@@ -1,0 +1,158 @@
+import { SealaneError } from '#domain';
+import type { Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
+
+import type { AgentEntry } from './agent-registry.ts';
+import type { EngineParts } from './engine.ts';
+import { refusalOf, taskNotFound } from './refusals.ts';
+import type { Caller, NewPushConfig, SendRequest } from './task-service.ts';
+
+/** Takes a message in; when this answers, the turn is durable, everybody has been told, and it may be running. */
+export type Intake = (caller: Caller, request: SendRequest) => Promise<Admitted>;
+
+/** How messages become turns: of a new task, of the task they name, or of the task that their caller gave a name. */
+export const createIntake = (
+  parts: EngineParts,
+  callers: {
+    readonly scopeOf: (caller: Caller) => Scope;
+    readonly requireTask: (caller: Caller, id: string) => Promise<StoredTask>;
+    readonly webhookOf: (config: NewPushConfig) => NewWebhook;
+  },
+): Intake => {
+  const { store, feed, registry, dispatcher, runs, settings, now, newId } = parts;
+  const { scopeOf, requireTask, webhookOf } = callers;
+
+  const callOf = (caller: Caller, request: SendRequest): CallFacts => ({
+    permission: caller.permission,
+    ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
+    ...(request.ancestors?.length && { ancestors: request.ancestors }),
+  });
+
+  const allowedAgent = (caller: Caller, name: string | undefined): AgentEntry => {
+    const entry = registry.require(name);
+    if (caller.agents === null || caller.agents.includes(entry.name)) return entry;
+    throw new SealaneError('forbidden', `This key may not use the agent "${entry.name}".`, {
+      facts: { agent: entry.name },
+    });
+  };
+
+  /** A slot is taken before the store is asked and given back if the turn has to wait. */
+  const withSlot = async (
+    agent: string,
+    context: { readonly id?: string },
+    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
+  ): Promise<Admitted & { readonly slot: Slot | undefined }> => {
+    // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
+    const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
+    let result: Result<Admitted> | undefined;
+    try {
+      result = await enter(slot);
+    } finally {
+      if (slot && !(result?.ok && result.value.run)) dispatcher.giveBack(agent);
+    }
+    if (!result.ok) {
+      parts.observer.refused?.({ agent, why: result.why });
+      throw refusalOf(result.why, { ...context, laneWaiting: settings.laneWaiting });
+    }
+    return { ...result.value, slot };
+  };
+
+  const limits = { laneWaiting: settings.laneWaiting, ownerWaiting: settings.ownerWaiting };
+
+  const admitNew = async (
+    caller: Caller,
+    request: SendRequest,
+    givenId: string | undefined,
+  ): ReturnType<typeof withSlot> => {
+    const entry = allowedAgent(caller, request.agent ?? caller.agent);
+    const id = givenId ?? newId();
+    const contextId = request.message.contextId ?? newId();
+    const { connector } = entry;
+    const scope = { owner: caller.owner, tenant: caller.tenant, agent: entry.name, contextId };
+    const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
+    // The answer to a direct call is its message; there is no task that anybody could be told about.
+    const push = request.push && !direct ? webhookOf(request.push) : undefined;
+    return await withSlot(entry.name, {}, (slot) =>
+      store.admit({
+        ...scope,
+        id,
+        ...(givenId !== undefined && { isIdGiven: true }),
+        ...(push && { push }),
+        dialect: request.dialect,
+        session: connector.session(scope),
+        direct,
+        message: { ...request.message, contextId, taskId: id },
+        metadata: request.metadata ?? {},
+        call: callOf(caller, request),
+        at: now(),
+        limits,
+        ...(slot && { slot }),
+        ...(request.idempotencyKey !== undefined && {
+          idempotency: { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' },
+        }),
+      }),
+    );
+  };
+
+  const followUp = async (caller: Caller, request: SendRequest, id: string): ReturnType<typeof withSlot> => {
+    const task = await requireTask(caller, id);
+    const { message } = request;
+    if (message.contextId !== undefined && message.contextId !== task.contextId) {
+      throw new SealaneError(
+        'invalid-params',
+        `Task "${id}" belongs to another context than the message says. Leave contextId out, or correct it.`,
+        {
+          facts: { field: 'message.contextId' },
+        },
+      );
+    }
+    const entry = allowedAgent(caller, task.agent);
+    const push = request.push && { ...webhookOf(request.push), isRepeatable: request.push.id === undefined };
+    return await withSlot(entry.name, { id }, (slot) =>
+      store.follow({
+        scope: scopeOf(caller),
+        id,
+        message: { ...message, contextId: task.contextId, taskId: id },
+        call: callOf(caller, request),
+        at: now(),
+        limits,
+        steerable: entry.connector.steerable === true,
+        ...(push && { push }),
+        ...(slot && { slot }),
+      }),
+    );
+  };
+
+  /** A caller that names its tasks itself continues the task of that name, or makes it if there is none. */
+  const continueOrAdmit = async (caller: Caller, request: SendRequest, id: string): ReturnType<typeof withSlot> => {
+    if (await store.find(scopeOf(caller), id)) return await followUp(caller, request, id);
+    try {
+      return await admitNew(caller, request, id);
+    } catch (error) {
+      if (!(error instanceof SealaneError) || error.code !== 'idempotency-conflict') throw error;
+      // Somebody was quicker: the same caller, or one whose task this caller must not learn of.
+      if (await store.find(scopeOf(caller), id)) return await followUp(caller, request, id);
+      throw request.idempotencyKey === undefined ? taskNotFound(id) : error;
+    }
+  };
+
+  const enter = (caller: Caller, request: SendRequest): ReturnType<typeof withSlot> => {
+    const { message, givenTaskId } = request;
+    if (message.taskId !== undefined) return followUp(caller, request, message.taskId);
+    if (givenTaskId !== undefined) return continueOrAdmit(caller, request, givenTaskId);
+    return admitNew(caller, request, undefined);
+  };
+
+  return async (caller, request) => {
+    if (parts.isStopping()) {
+      throw new SealaneError('unavailable', 'The service is stopping. Try again in a moment.', { retryAfterMs: 5000 });
+    }
+    for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
+    const admitted = await enter(caller, request);
+    const { task, events, run, slot } = admitted;
+    feed.publish(task.id, events);
+    runs.observe(task.id, events);
+    if (run && slot) parts.begin(run, slot.instance);
+    if (!admitted.again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
+    return admitted;
+  };
+};

@@ -1,0 +1,77 @@
+import type { Event } from '#domain';
+import { type PushConfig, pushConfigOf, type TaskIdentity } from '#engine';
+import type { Owed, StoredTask, TaskStore } from '#store';
+
+import type { PushObserver, PushOutcome } from './push-observer.ts';
+import { taskAt } from './task-at.ts';
+import type { WebhookClient } from './webhook-client.ts';
+
+/** An event that a webhook is to hear of. */
+export interface PushNews {
+  readonly config: PushConfig;
+  readonly event: Event;
+  readonly task: TaskIdentity;
+  /** The whole task as it was after the event, for those who are sent that; it costs something. */
+  readonly taskThen: () => Promise<StoredTask | undefined>;
+}
+
+export interface PushBody {
+  readonly body: string;
+  readonly contentType: string;
+}
+
+/** What to send in the webhook's dialect; nothing when it is not told of such events. */
+export type EncodePush = (news: PushNews) => Promise<PushBody | undefined>;
+
+/** Tells one webhook of one event, once; never throws. `undefined`: there was nothing to send. */
+export type Deliver = (
+  owed: Owed,
+  event: Event,
+  options: { readonly isRepeated: boolean; readonly signal: AbortSignal },
+) => Promise<PushOutcome | undefined>;
+
+export const createDeliver = (options: {
+  readonly tasks: Pick<TaskStore, 'find' | 'read'>;
+  readonly client: WebhookClient;
+  readonly encode: EncodePush;
+  readonly userAgent: string;
+  readonly observers: readonly PushObserver[];
+}): Deliver => {
+  const { tasks, client, encode, userAgent, observers } = options;
+
+  const headersOf = ({ dialect, token, authentication }: PushConfig, contentType: string): Record<string, string> => ({
+    'content-type': contentType,
+    'a2a-version': dialect,
+    'user-agent': userAgent,
+    ...(authentication?.credentials !== undefined && {
+      authorization: `${authentication.scheme} ${authentication.credentials}`,
+    }),
+    ...(token !== undefined && { 'x-a2a-notification-token': token }),
+  });
+
+  return async ({ claim: { taskId }, contextId, webhook }, event, { isRepeated, signal }) => {
+    const config = pushConfigOf(webhook);
+    const tell = (outcome: PushOutcome, facts: { status?: number; why?: string } = {}): PushOutcome => {
+      // What was cut short by our own stop is tried again later, and is no news.
+      if (outcome !== 'delivered' && signal.aborted) return outcome;
+      const where = { taskId, webhook: webhook.id, host: hostOf(config.url), seq: event.seq };
+      for (const observer of observers) observer.attempted?.({ outcome, ...where, ...facts, isRepeated });
+      return outcome;
+    };
+    try {
+      const task = { id: taskId, contextId };
+      const news = await encode({ config, event, task, taskThen: () => taskAt(tasks, taskId, event.seq) });
+      if (!news) return undefined;
+      const headers = headersOf(config, news.contentType);
+      const answer = await client.post({ url: config.url, headers, body: news.body }, signal);
+      if (answer.kind !== 'answered') return tell(answer.kind, { why: answer.why });
+      const { status } = answer;
+      return tell(status >= 200 && status < 300 ? 'delivered' : 'declined', { status });
+    } catch (error) {
+      for (const observer of observers) observer.problem?.('An event could not be sent to a webhook', error);
+      return tell('failed');
+    }
+  };
+};
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '');

@@ -1,0 +1,92 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+
+import { type TargetGuard, TargetRefused } from './target-guard.ts';
+
+/** What became of a request. */
+export type WebhookAnswer =
+  | { readonly kind: 'answered'; readonly status: number }
+  | { readonly kind: 'unanswered'; readonly why: string }
+  /** The guard let nothing out. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+export interface WebhookRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface WebhookClient {
+  /** One POST, over within the time limit; `signal` ends it before. */
+  post(request: WebhookRequest, signal: AbortSignal): Promise<WebhookAnswer>;
+  close(): void;
+}
+
+/** Nobody reads what a webhook answers; this much is taken in, so that its connection can be used again. */
+const ANSWER_BYTES = 64 * 1024;
+const IDLE_MS = 30_000;
+
+type Attempt = WebhookAnswer | { readonly kind: 'stale' };
+
+/** Plain POSTs over connections that are kept; redirects are answers like any other, and not followed. */
+export const createWebhookClient = (options: {
+  readonly guard: TargetGuard;
+  readonly timeoutMs: number;
+}): WebhookClient => {
+  const { guard, timeoutMs } = options;
+  const kept = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 64 };
+  const plain = { request: http.request, agent: new http.Agent(kept) };
+  const secure = { request: https.request, agent: new https.Agent(kept) };
+
+  const attempt = ({ url, headers, body }: WebhookRequest, signal: AbortSignal): Promise<Attempt> =>
+    new Promise((resolve) => {
+      const target = new URL(url);
+      const { request: open, agent } = target.protocol === 'https:' ? secure : plain;
+      const request = open(target, {
+        method: 'POST',
+        agent,
+        lookup: guard.lookup,
+        headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+      });
+      const stop = (): void => void request.destroy(new Error('it was stopped'));
+      const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+      const settle = (result: Attempt): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+        resolve(result);
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      request.on('response', (response) => {
+        let bytes = 0;
+        response.on('data', (data: Buffer) => {
+          bytes += data.length;
+          if (bytes > ANSWER_BYTES) response.destroy();
+        });
+        response.on('error', () => undefined);
+        response.on('close', () => settle({ kind: 'answered', status: response.statusCode ?? 0 }));
+      });
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        if (error instanceof TargetRefused) settle({ kind: 'refused', why: error.message });
+        // The other side may close a kept connection just when it is used again: nothing was said on it yet.
+        else if (request.reusedSocket && error.code === 'ECONNRESET') settle({ kind: 'stale' });
+        else settle({ kind: 'unanswered', why: error.code ?? error.message });
+      });
+      request.end(body);
+    });
+
+  return {
+    post: async (request, signal) => {
+      const problem = guard.check(request.url);
+      if (problem !== undefined) return { kind: 'refused', why: problem };
+      for (;;) {
+        if (signal.aborted) return { kind: 'unanswered', why: 'it was stopped' };
+        const result = await attempt(request, signal);
+        if (result.kind !== 'stale') return result;
+      }
+    },
+    close: () => {
+      plain.agent.destroy();
+      secure.agent.destroy();
+    },
+  };
+};

@@ -1,0 +1,75 @@
+import type { Event, NewEvent } from '#domain';
+
+import type { Instant } from '../task-store.ts';
+import { OWE } from './outbox.sql.ts';
+import { all, each, first, OWED_WORD, type Param, type Steps, wake } from './step.ts';
+import { type EventRow, EVENTS_AFTER, type HeadRow, INSERT_EVENT, INSERT_TWO_EVENTS } from './tasks.sql.ts';
+
+let lastAt = 0;
+let lastIso = new Date(0).toISOString();
+
+/** Most calls of a batch are of the same millisecond, and formatting a date is not free. */
+export const isoOf = (at: Instant): string => {
+  if (at !== lastAt) {
+    lastIso = new Date(at).toISOString();
+    lastAt = at;
+  }
+  return lastIso;
+};
+
+/** A row of the log: task, number, time, text. */
+export type LogRow = readonly [task: number, seq: number, at: Instant, data: string];
+
+/** Numbers events from `from` on, as rows for the log and as what readers get. */
+export const numbered = (
+  task: number,
+  from: number,
+  events: readonly NewEvent[],
+  at: Instant,
+  texts: readonly string[] = events.map((event) => JSON.stringify(event)),
+): { readonly rows: readonly LogRow[]; readonly committed: Event[] } => {
+  const iso = isoOf(at);
+  return {
+    rows: texts.map((text, index) => [task, from + index, at, text] as const),
+    committed: events.map((event, index) => ({ seq: from + index, at: iso, event })),
+  };
+};
+
+const eventOf = ({ seq, at, data }: EventRow): Event => ({
+  seq,
+  at: isoOf(at),
+  event: JSON.parse(data) as NewEvent,
+});
+
+const ALL = Number.MAX_SAFE_INTEGER;
+
+export function* eventsAfter(task: number, after: number, limit = ALL): Steps<Event[]> {
+  return (yield* all(EVENTS_AFTER, task, after, limit)).map(eventOf);
+}
+
+type Telling = Pick<HeadRow, 'push'>;
+
+/**
+ * The only way into the log: what is appended is owed to the task's webhooks in the same step. `head` is what the
+ * statement that advanced it has answered, so a task without webhooks is not asked about any.
+ */
+export function* insertEvents(head: Telling, rows: readonly LogRow[]): Steps<void> {
+  const inserted: readonly (readonly Param[])[] = rows;
+  yield* each(INSERT_EVENT, inserted);
+  if (head.push === 1) yield* owe(rows);
+}
+
+/** The same; two at once, which is what most turns begin and end with, is one statement. */
+export function* insertTurnEvents(head: Telling, rows: readonly LogRow[]): Steps<void> {
+  const [one, two] = rows;
+  if (!one || !two || rows.length > 2) return yield* insertEvents(head, rows);
+  yield* first(INSERT_TWO_EVENTS, ...one, ...two);
+  if (head.push === 1) yield* owe(rows);
+}
+
+function* owe(rows: readonly LogRow[]): Steps<void> {
+  const [from, to] = [rows[0], rows.at(-1)];
+  if (!from || !to) return;
+  yield* first(OWE, from[1], to[1], from[0]);
+  yield* wake(OWED_WORD);
+}
