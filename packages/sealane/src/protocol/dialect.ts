@@ -2,7 +2,7 @@ import type { SealaneError } from '#domain';
 import type { AgentRegistry, Caller, StreamItem, TaskService } from '#engine';
 
 import type { CallHeaders } from './call-headers.ts';
-import type { Capabilities } from './card.ts';
+import type { Capabilities } from './capabilities.ts';
 import type { Negotiated } from './extensions.ts';
 
 /** Everything about a call but its method and params. */

@@ -1,13 +1,10 @@
-import { AgentCard, StreamResponse, Task } from '@a2a-js/sdk';
+import { StreamResponse, Task } from '@a2a-js/sdk';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { AgentConnector } from '#agents';
 import { type Artifact, type Message, type NewEvent, type State, STATES } from '#domain';
 import type { StoredTask } from '#store';
 
-import { agentNamed } from './agent-named.fixture.ts';
-import { ALL_CAPABILITIES, encodeCard } from './card.ts';
 import { encodeEvent, encodeStreamItem } from './event-encoder.ts';
 import { STATE_NAMES } from './state-names.ts';
 import { encodePage, encodeTask } from './task-encoder.ts';
@@ -220,28 +217,5 @@ describe('encoding an event', () => {
     item.frames.set('1.0', 'shared');
     expect(first).toContain('statusUpdate');
     expect(encodeStreamItem(item)).toBe('shared');
-  });
-});
-
-describe('encoding a card', () => {
-  it('is a card that the official SDK reads and writes, with at least one skill', () => {
-    const agent = agentNamed('main', { title: 'Main', connector: { kind: 'command' } as AgentConnector });
-    const json = encodeCard(agent, {
-      url: 'https://a.example/a2a',
-      version: '1.2.3',
-      capabilities: { ...ALL_CAPABILITIES, pushNotifications: false, extendedCard: false },
-    });
-    const card = AgentCard.fromJSON(parse(json));
-    expect(card.supportedInterfaces).toMatchObject([
-      { url: 'https://a.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
-    ]);
-    expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: false, extendedAgentCard: false });
-    expect(card.securitySchemes['bearer']?.scheme).toMatchObject({
-      $case: 'httpAuthSecurityScheme',
-      value: { scheme: 'Bearer' },
-    });
-    expect(card.securityRequirements[0]?.schemes).toHaveProperty('bearer');
-    expect(card.skills).toMatchObject([{ id: 'main', name: 'Main', tags: ['command'] }]);
-    expect(Object.keys(AgentCard.toJSON(card) as object)).toEqual(expect.arrayContaining(Object.keys(parse(json))));
   });
 });

@@ -5,8 +5,20 @@
  * and `task-encoder.ts` are the hot path.
  */
 export type { CallHeaders } from './call-headers.ts';
-export { ALL_CAPABILITIES, encodeCard } from './card.ts';
-export type { Capabilities } from './card.ts';
+export { ALL_CAPABILITIES } from './capabilities.ts';
+export type { Capabilities } from './capabilities.ts';
+export { agentsFor, createMemoryCardKeyStore, hiddenAgent } from './cards/index.ts';
+export type {
+  CardForm,
+  CardKeyRecord,
+  CardKeys,
+  CardKeyStore,
+  CardKeyView,
+  CardOptions,
+  CardRequest,
+  Cards,
+  CardText,
+} from './cards/index.ts';
 export type { CallContext, Dialect, Method, MethodResult, ProtocolDeps, StreamResult } from './dialect.ts';
 export { encodeRpcError, errorDetailsOf, errorForCaller, ERRORS, GRPC_STATUS } from './errors.ts';
 export type { ErrorEntry, GrpcStatus } from './errors.ts';
@@ -32,7 +44,6 @@ export {
 export type { Fields } from './field-reader.ts';
 export { MAX_DEPTH, parseJson } from './json-text.ts';
 export { decodeMessage, MAX_PARTS } from './message-decoder.ts';
-export type { Cards } from './cards.ts';
 export { createProtocol } from './protocol.ts';
 export type { Protocol, ProtocolOptions } from './protocol.ts';
 export { createRpc, encodeRpcRefusal } from './rpc.ts';

@@ -88,7 +88,7 @@ const decodeContent = (fields: Fields, field: string): Writable<Part> => {
 };
 
 /** Standard base64 with padding is kept; the URL alphabet and missing padding, which ProtoJSON allows, are mended. */
-const decodeBase64 = (text: string, field: string): string => {
+export const decodeBase64 = (text: string, field: string): string => {
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
   const digits = text.replace(/={1,2}$/, '');
   if (!/^[A-Za-z0-9+/_-]*$/.test(digits) || digits.length % 4 === 1) throw invalid(field, 'must be base64.');

@@ -5,7 +5,7 @@ import { SealaneError } from '#domain';
 import { createAgentRegistry, type TaskService } from '#engine';
 
 import { agentNamed } from './agent-named.fixture.ts';
-import { ALL_CAPABILITIES } from './card.ts';
+import { ALL_CAPABILITIES } from './capabilities.ts';
 import type { CallContext, Dialect, ProtocolDeps } from './dialect.ts';
 import { ERRORS, errorForCaller } from './errors.ts';
 import { NOTHING_ASKED } from './extensions.ts';
@@ -150,6 +150,49 @@ describe('versions and dialects', () => {
     for (const version of ['1.0', '0.3', undefined]) {
       expect((await ask({ ...request, method: 'objectives/create' }, version)).result).toEqual({ made: true });
     }
+  });
+
+  it('says what is wrong with the envelope, too, in the words of the version that was asked for', async () => {
+    for (const body of ['{', '[]', { ...request, method: undefined }, { ...request, method: 'Nope' }]) {
+      expect((await ask(body, '0.3')).error).toEqual({ old: expect.any(String) as string });
+      expect((await ask(body, '1.0')).error?.data).toHaveLength(1);
+    }
+  });
+
+  it('asks whom a call is meant for where dialects share a method and no version decides', async () => {
+    const named = (version: string): Dialect => ({
+      versions: [version],
+      methods: new Map([['tasks/get', async () => JSON.stringify(version)]]),
+      encodeError: () => '0',
+    });
+    const [older, oldest] = [named('0.3'), named('0.1')];
+    const shared = createRpc([older, oldest], async (candidates, params) => {
+      expect(candidates).toEqual([older, oldest]);
+      return params === null ? oldest : older;
+    });
+    const resultOf = async (params: unknown, version?: string): Promise<unknown> => {
+      const body = JSON.stringify({ ...request, method: 'tasks/get', params });
+      const given = await shared.answer({ body, version, context, explain });
+      return given.kind === 'single' ? (JSON.parse(given.text) as Parsed).result : undefined;
+    };
+    expect([await resultOf(null), await resultOf({}), await resultOf(null, '0.3'), await resultOf({}, '0.1')]).toEqual([
+      '0.1',
+      '0.3',
+      '0.3',
+      '0.1',
+    ]);
+  });
+
+  it('refuses old clients that take nothing but a stream inside one, and all others in plain JSON', async () => {
+    const kindFor = async (method: string, accept: string): Promise<string> => {
+      const body = JSON.stringify({ ...request, method });
+      const call = { body, version: undefined, context: { ...context, headers: { accept } }, explain };
+      return (await rpc.answer(call)).kind;
+    };
+    expect(await kindFor('message/send', 'text/event-stream')).toBe('stream');
+    expect(await kindFor('message/send', 'text/event-stream, application/json')).toBe('single');
+    expect(await kindFor('message/send', '*/*')).toBe('single');
+    expect(await kindFor('GetTask', 'text/event-stream')).toBe('single');
   });
 
   it('answers the methods that it does not serve with their own errors', async () => {

@@ -1,7 +1,8 @@
 import { SealaneError } from '#domain';
 import type { StreamItem } from '#engine';
 
-import type { CallContext, Dialect, Method } from './dialect.ts';
+import type { CallHeaders } from './call-headers.ts';
+import type { CallContext, Dialect } from './dialect.ts';
 import { encodeRpcError } from './errors.ts';
 import { requireExtensions } from './extensions.ts';
 import { parseJson } from './json-text.ts';
@@ -44,55 +45,80 @@ export interface Rpc {
 export const encodeRpcRefusal = (error: SealaneError, id: RpcId = null): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${encodeRpcError(error)}}`;
 
-/** JSON-RPC 2.0 over any number of dialects; the first is the one that unknown callers are answered in. */
-export const createRpc = (dialects: readonly Dialect[]): Rpc => {
-  const versions = [...new Set(dialects.flatMap((dialect) => dialect.versions))];
-  const names = [...(dialects[0]?.methods.keys() ?? [])].join(', ');
+/** Decides between dialects that have a method in common, for a call that names no version. */
+export type Settle = (candidates: readonly Dialect[], params: unknown, context: CallContext) => Promise<Dialect>;
 
-  /** A version narrows the choice; without one the method's name decides, since no two dialects share one by accident. */
-  const choose = (method: string, asked: string | undefined): { dialect: Dialect; run: Method } => {
-    const version = findVersion(asked);
+/** JSON-RPC 2.0 over any number of dialects; the first is the one that unknown callers are answered in. */
+export const createRpc = (dialects: readonly [Dialect, ...Dialect[]], settle?: Settle): Rpc => {
+  const versions = [...new Set(dialects.flatMap((dialect) => dialect.versions))];
+
+  /** Whose words a caller gets to hear until its method is known. */
+  const dialectOf = (version: string | undefined): Dialect =>
+    dialects.find((dialect) => version !== undefined && dialect.versions.includes(version)) ?? dialects[0];
+
+  /** A version narrows the choice; without one the method's name decides. */
+  const candidatesFor = (method: string, version: string | undefined): readonly Dialect[] => {
     if (version !== undefined && !versions.includes(version)) throw versionNotSupported(version, versions);
-    for (const dialect of dialects) {
-      if (version !== undefined && dialect.versions.length > 0 && !dialect.versions.includes(version)) continue;
-      const run = dialect.methods.get(method);
-      if (run !== undefined) return { dialect, run };
-    }
-    throw new SealaneError(
-      'method-not-found',
-      `There is no method "${method.slice(0, 80).toWellFormed()}". Known methods: ${names}.`,
+    return dialects.filter(
+      (dialect) =>
+        dialect.methods.has(method) &&
+        (version === undefined || dialect.versions.length === 0 || dialect.versions.includes(version)),
     );
   };
 
-  const answer = async ({ body, version, context, explain }: RpcCall): Promise<RpcAnswer> => {
+  const answer = async ({ body, version: asked, context, explain }: RpcCall): Promise<RpcAnswer> => {
+    const version = findVersion(asked);
     let id: RpcId = null;
     let method: string | undefined;
-    let encodeError = encodeRpcError;
+    let dialect = dialectOf(version);
+    const head = (): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
+    const failure = (error: SealaneError): string => `${head()}"error":${dialect.encodeError(error)}}`;
     try {
       const envelope = readEnvelope(parseJson(body));
       id = envelope.id;
       if (!envelope.ok) throw envelope.error;
-      const chosen = choose(envelope.method, version);
+      const { params } = envelope;
+      const candidates = candidatesFor(envelope.method, version);
+      dialect =
+        (candidates.length > 1 && settle ? await settle(candidates, params, context) : candidates[0]) ?? dialect;
+      const run = dialect.methods.get(envelope.method);
+      if (run === undefined) throw methodNotFound(envelope.method, dialect);
       method = envelope.method;
-      encodeError = chosen.dialect.encodeError;
       requireExtensions(context.extensions);
-      const result = await chosen.run(envelope.params, context);
-      const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
+      const result = await run(params, context);
       if (typeof result === 'string')
-        return { kind: 'single', method, text: `${head}"result":${result}}`, error: undefined };
-      return {
-        kind: 'stream',
-        method,
-        items: result.items,
-        frame: (item) => `${head}"result":${result.encode(item)}}`,
-        failure: (error) => `${head}"error":${encodeError(error)}}`,
-      };
+        return { kind: 'single', method, text: `${head()}"result":${result}}`, error: undefined };
+      const { items, encode } = result;
+      const start = `${head()}"result":`;
+      return { kind: 'stream', method, items, frame: (item) => `${start}${encode(item)}}`, failure };
     } catch (thrown) {
+      if (method !== undefined && isOld(dialect) && takesOnlyEvents(context.headers)) {
+        return { kind: 'stream', method, items: failing(thrown), frame: () => '', failure };
+      }
       const error = explain(thrown);
-      const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${encodeError(error)}}`;
-      return { kind: 'single', method, text, error };
+      return { kind: 'single', method, text: failure(error), error };
     }
   };
 
   return { answer };
 };
+
+const isOld = ({ versions }: Dialect): boolean => versions.some((version) => version.startsWith('0.'));
+
+/**
+ * Clients before 1.0 that ask for a stream take nothing else for an answer: a refusal in plain JSON is only a wrong
+ * content type to them. They find it in the stream, as their servers always told it.
+ */
+const takesOnlyEvents = ({ accept }: CallHeaders): boolean =>
+  typeof accept === 'string' && accept.includes('text/event-stream') && !accept.includes('application/json');
+
+// oxlint-disable-next-line require-yield
+async function* failing(thrown: unknown): AsyncGenerator<StreamItem, void, undefined> {
+  throw thrown;
+}
+
+const methodNotFound = (method: string, { methods }: Dialect): SealaneError =>
+  new SealaneError(
+    'method-not-found',
+    `There is no method "${method.slice(0, 80).toWellFormed()}". Known methods: ${[...methods.keys()].join(', ')}.`,
+  );

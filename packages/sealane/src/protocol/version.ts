@@ -2,13 +2,13 @@ import { SealaneError } from '#domain';
 
 /**
  * The protocol version that a caller asks for, as Major.Minor: patches do not change the wire. Undefined when it asks
- * for none; then the method's name tells the dialect.
+ * for none; then the method's name tells the dialect. What is no version comes back as it is, to be refused by name.
  */
 export const findVersion = (text: string | undefined): string | undefined => {
-  if (text === undefined || text.trim() === '') return undefined;
-  const match = /^\s*(\d{1,4})(?:\.(\d{1,4}))?(?:\.\d{1,9})?\s*$/.exec(text);
-  if (!match) throw versionNotSupported(text.slice(0, 40), ['1.0']);
-  return `${Number(match[1])}.${Number(match[2] ?? 0)}`;
+  const asked = text?.trim();
+  if (!asked) return undefined;
+  const match = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.\d{1,9})?$/.exec(asked);
+  return match ? `${Number(match[1])}.${Number(match[2] ?? 0)}` : asked.slice(0, 40).toWellFormed();
 };
 
 export const versionNotSupported = (version: string, known: readonly string[]): SealaneError =>
