@@ -200,17 +200,21 @@ describe('names of things that are not there are refused', () => {
     await expectRefusal(await service.client.post(send({}, { metadata: { executor: 'nobody' } })), -32012);
   });
 
-  it('push notifications and the extended card, which are not offered', async () => {
+  it('streams, push notifications and the extended card, where they are not offered', async () => {
+    const capabilities = { streaming: false, pushNotifications: false, extendedCard: false };
+    await using bare = await openService({ capabilities });
     for (const method of [
       'CreateTaskPushNotificationConfig',
       'GetTaskPushNotificationConfig',
       'ListTaskPushNotificationConfigs',
       'DeleteTaskPushNotificationConfig',
     ]) {
-      expect((await refusalOf(service.client.call(method, { taskId: 'x', id: 'y' }))).code).toBe(-32003);
+      expect((await refusalOf(bare.client.call(method, { taskId: 'x', id: 'y' }))).code).toBe(-32003);
     }
-    expect((await refusalOf(service.client.call('GetExtendedAgentCard', undefined))).code).toBe(-32004);
+    for (const method of ['GetExtendedAgentCard', 'SendStreamingMessage', 'SubscribeToTask']) {
+      expect((await refusalOf(bare.client.call(method, {}))).code).toBe(-32004);
+    }
     const inSend = send({}, { configuration: { taskPushNotificationConfig: { url: 'https://example.com' } } });
-    await expectRefusal(await service.client.post(inSend), -32003);
+    await expectRefusal(await bare.client.post(inSend), -32003);
   });
 });

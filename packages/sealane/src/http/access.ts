@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import { SealaneError } from '#domain';
-import type { KeyHolder } from '#identity';
+import { createAuthorizer, type KeyHolder } from '#identity';
 
 import type { HttpDeps } from './http-deps.ts';
 
@@ -15,22 +15,12 @@ declare module 'fastify' {
 }
 
 /** A hook for routes that need a key: finds out who calls and counts the call. */
-export const requireKey =
-  ({ keys, rateLimiter }: Pick<HttpDeps, 'keys' | 'rateLimiter'>) =>
-  async (request: FastifyRequest): Promise<void> => {
-    const holder = await keys.authenticate(request.raw.headers.authorization);
-    if (holder === undefined) {
-      const why = request.raw.headers.authorization === undefined ? 'The call has no key' : 'The key is not valid';
-      throw new SealaneError('unauthenticated', `${why}: send "Authorization: Bearer <key>".`);
-    }
-    const retryAfterMs = rateLimiter.take(holder.keyId, holder.ratePerMinute);
-    if (retryAfterMs > 0) {
-      throw new SealaneError('rate-limited', `Too many calls with this key: wait ${retryAfterMs} ms.`, {
-        retryAfterMs,
-      });
-    }
-    request.holder = holder;
+export const requireKey = (deps: Pick<HttpDeps, 'keys' | 'rateLimiter'>) => {
+  const authorize = createAuthorizer(deps);
+  return async (request: FastifyRequest): Promise<void> => {
+    request.holder = await authorize(request.raw.headers.authorization);
   };
+};
 
 /** A hook after `requireKey`, for the operator's routes. */
 export const requireAdmin = async (request: FastifyRequest): Promise<void> => {

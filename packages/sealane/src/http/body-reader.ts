@@ -9,8 +9,8 @@ import { SealaneError } from '#domain';
 const PATIENCE = 16;
 
 /**
- * Keeps bodies as text: JSON-RPC wants to parse them itself, and says better what is wrong with them. Every other
- * content type, and none, is refused.
+ * Keeps bodies as text: the bindings want to parse them themselves, and say better what is wrong with them. Every
+ * other content type, and none, is refused.
  */
 export const addBodyReaders = (app: FastifyInstance, limitBytes: number): void => {
   app.removeAllContentTypeParsers();
@@ -51,8 +51,8 @@ const checkEncoding = ({ headers }: IncomingMessage): void => {
 const readText = (payload: IncomingMessage, limitBytes: number): Promise<string> => {
   const parsed = (payload as IncomingMessage & { readonly body?: unknown }).body;
   // The server that we are mounted in has already read the body; what is left of it is its value.
-  if (payload.readableEnded && parsed !== undefined) {
-    return Promise.resolve(typeof parsed === 'string' ? parsed : JSON.stringify(parsed));
+  if (payload.readableEnded) {
+    return Promise.resolve(typeof parsed === 'string' ? parsed : (JSON.stringify(parsed) ?? ''));
   }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -12,24 +12,35 @@ import type { JsonSender } from './json-reply.ts';
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** How a part of the service words its errors. */
-export type ErrorEncoder = (error: SealaneError) => string;
+export interface ErrorWording {
+  readonly contentType: string;
+  readonly encode: (error: SealaneError, status: number) => string;
+}
 
-/** Everywhere but under `/admin`: the shape of JSON-RPC, since that is what callers parse. */
-export const asRpcError: ErrorEncoder = (error) => encodeRpcRefusal(error);
+/** Wherever nothing else is known of the caller: most of them parse JSON-RPC. */
+export const asRpcError: ErrorWording = {
+  contentType: 'application/json',
+  encode: (error) => encodeRpcRefusal(error),
+};
 
-export const asAdminError: ErrorEncoder = ({ code, message, facts }) =>
-  JSON.stringify({ error: { code, message, facts } });
+export const asAdminError: ErrorWording = {
+  contentType: 'application/json',
+  encode: ({ code, message, facts }) => JSON.stringify({ error: { code, message, facts } }),
+};
 
 /** What a caller may know of anything thrown; the rest is logged under the request's id. */
 export const explain = (thrown: unknown, requestId: string, log: Logger): SealaneError =>
   errorForCaller(thrown, requestId, (err) => log.error({ err, reqId: requestId }, 'a request failed'));
 
-/** The answer to what was refused before, or beside, a JSON-RPC call. */
+/** The answer to what was refused before, or beside, a call; `wordingOf` says in whose words. */
 export const createErrorReplier =
-  (send: JsonSender, log: Logger, encode: ErrorEncoder) =>
+  (send: JsonSender, log: Logger, wordingOf: (request: FastifyRequest) => ErrorWording) =>
   (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const error = explain(fromFramework(thrown), request.id, log);
-    send(request, reply, statusOf(error), encode(error), {
+    const status = statusOf(error);
+    const { contentType, encode } = wordingOf(request);
+    send(request, reply, status, encode(error, status), {
+      'content-type': contentType,
       ...retryHeaders(error),
       ...(error.code === 'unauthenticated' && { 'www-authenticate': 'Bearer' }),
       // The rest of a body that was not read to its end must not be taken for the next request.
@@ -68,7 +79,7 @@ export const refuseConnection = (error: NodeJS.ErrnoException, socket: Socket): 
     return;
   }
   const { status, message } = CLIENT_ERRORS[error.code ?? ''] ?? { status: 400, message: 'This is not HTTP.' };
-  const body = asRpcError(new SealaneError('invalid-request', message));
+  const body = asRpcError.encode(new SealaneError('invalid-request', message), status);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

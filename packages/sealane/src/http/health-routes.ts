@@ -42,4 +42,5 @@ const isLocal = ({ raw }: FastifyRequest): boolean =>
   isLoopback(raw.socket.remoteAddress ?? '') &&
   isLoopback(hostnameOf(raw.headers.host ?? '')) &&
   raw.headers['x-forwarded-for'] === undefined &&
+  raw.headers['x-forwarded-host'] === undefined &&
   raw.headers.forwarded === undefined;

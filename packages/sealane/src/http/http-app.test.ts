@@ -179,7 +179,7 @@ describe('everything else', () => {
       ['GET', '/%zz', 400],
       ['GET', '/admin/nowhere', 404],
       ['DELETE', '/admin/info', 405],
-      ['GET', `/agents/${'x'.repeat(600)}`, 400],
+      ['GET', `/agents/${'x'.repeat(600)}`, 404],
     ] as const) {
       const response = await fetch(test.url + path, {
         method,

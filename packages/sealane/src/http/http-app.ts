@@ -1,18 +1,22 @@
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 
 import { requireAdmin, requireKey } from './access.ts';
 import { addAdminRoutes } from './admin/admin-routes.ts';
 import { addBodyReaders } from './body-reader.ts';
-import { createCardHandlers } from './card-routes.ts';
+import { createCardHandlers, createExtendedCardHandler } from './card-routes.ts';
 import { addCors } from './cors.ts';
 import { asAdminError, asRpcError, createErrorReplier, refuseConnection } from './error-replies.ts';
 import { createHealthHandler, createMetricsHandler, createReadyHandler } from './health-routes.ts';
 import { HTTP_DEFAULTS, type HttpDeps, type HttpOptions } from './http-deps.ts';
 import { createJsonSender, type JsonSender } from './json-reply.ts';
 import { closing, createLiveCalls } from './live-calls.ts';
-import { createRouteAdder } from './method-routes.ts';
+import { createRouteAdder, METHODS } from './method-routes.ts';
 import { createOriginGuard } from './origin-guard.ts';
 import { createRequestIds } from './request-ids.ts';
+import { createAddressFinder } from './rest/rest-address.ts';
+import { addRestRoutes, type AddressFinder, createWording } from './rest/rest-routes.ts';
+import { createV03Binding } from './rest/v03-binding.ts';
+import { createV1Binding } from './rest/v1-binding.ts';
 import { createRpcHandler, noSuchAddress } from './rpc-routes.ts';
 import { trackUnusedConnections } from './unused-connections.ts';
 
@@ -26,14 +30,16 @@ const NO_SCHEMAS = {
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>;
 
 /**
- * The HTTP front: JSON-RPC, event streams, cards, health and the operator's routes. Listen with `app.listen`, or mount
- * it with `nodeHandler(app)`. `app.close()` ends streams and waiting calls, never tasks.
+ * The HTTP front: JSON-RPC, REST, event streams, cards, health and the operator's routes. Listen with `app.listen`, or
+ * mount it with `nodeHandler(app)`. `app.close()` ends streams and waiting calls, never tasks.
  */
 export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
   const options: HttpOptions = { ...HTTP_DEFAULTS, ...deps.options };
   const live = createLiveCalls();
   const send = createJsonSender(deps.metrics, () => live.isClosing);
-  const refuse = createErrorReplier(send, deps.log, asRpcError);
+  const bindings = [createV03Binding(deps.protocol), createV1Binding(deps.protocol)];
+  const findAddress = createAddressFinder(bindings, options.prefix);
+  const refuse = createErrorReplier(send, deps.log, createWording(findAddress));
   const app = Fastify({
     logger: false,
     bodyLimit: options.bodyLimitBytes,
@@ -47,6 +53,7 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
   });
   app.decorateRequest('holder', null);
   app.decorateRequest('beganAt', 0);
+  app.decorateRequest('pattern', null);
   app.setErrorHandler(refuse);
   addBodyReaders(app, options.bodyLimitBytes);
 
@@ -54,7 +61,7 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
   app.addHook('onRequest', (request, reply, done) => {
     request.beganAt = performance.now();
     try {
-      const origin = guard.check(request.raw.headers);
+      const origin = guard.check(request.raw);
       if (live.isClosing) throw closing();
       if (origin !== undefined && addCors(request.raw, reply.raw, origin) === 'answered') {
         reply.hijack();
@@ -65,6 +72,9 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
       done(error as Error);
     }
   });
+  // Node answers an Expect that it does not know with an empty 417. A server may as well overlook it (RFC 9110, 10.1.1),
+  // and then the caller gets an answer that it can read.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   const unused = trackUnusedConnections(app.server);
   app.addHook('preClose', async () => {
     live.closeAll();
@@ -76,15 +86,15 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
   app.register(
     async (scope) => {
       addOpenRoutes(scope, deps, options, send);
-      scope.register(async (keyed) => addKeyedRoutes(keyed, deps, options, send, live));
+      scope.register(async (keyed) => addKeyedRoutes(keyed, deps, options, send, live, findAddress));
       scope.register(
         async (admin) => {
           admin.addHook('onRequest', requireKey(deps));
           admin.addHook('onRequest', requireAdmin);
-          admin.setErrorHandler(createErrorReplier(send, deps.log, asAdminError));
-          admin.setNotFoundHandler((request) => {
-            throw noSuchAddress(request);
-          });
+          admin.setErrorHandler(createErrorReplier(send, deps.log, () => asAdminError));
+          admin.setNotFoundHandler(refuseAddress);
+          // Else this would be REST's, which has every address that nobody else has.
+          admin.route({ method: [...METHODS], url: '/*', handler: refuseAddress });
           addAdminRoutes(admin, deps, options, send);
         },
         { prefix: '/admin' },
@@ -98,8 +108,11 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
 const addOpenRoutes = (app: FastifyInstance, deps: HttpDeps, options: HttpOptions, send: JsonSender): void => {
   const add = createRouteAdder(app, send, asRpcError);
   const cards = createCardHandlers({ ...deps, options, send });
-  add('/.well-known/agent-card.json', { GET: cards.root });
-  add('/agents/:name/.well-known/agent-card.json', { GET: cards.agent });
+  for (const base of ['', '/agents/:name']) {
+    add(`${base}/.well-known/agent-card.json`, { GET: cards.card });
+    add(`${base}/.well-known/agent.json`, { GET: cards.oldCard });
+  }
+  add('/.well-known/jwks.json', { GET: cards.jwks });
   add('/healthz', { GET: createHealthHandler(send) });
   add('/readyz', { GET: createReadyHandler(send, deps) });
   add('/metrics', { GET: createMetricsHandler(send, deps) });
@@ -111,15 +124,23 @@ const addKeyedRoutes = (
   options: HttpOptions,
   send: JsonSender,
   live: ReturnType<typeof createLiveCalls>,
+  findAddress: AddressFinder,
 ): void => {
   app.addHook('onRequest', requireKey(deps));
   const add = createRouteAdder(app, send, asRpcError);
-  const POST = createRpcHandler({ ...deps, send, live, options });
+  const callDeps = { ...deps, send, live, options };
+  const POST = createRpcHandler(callDeps);
   add('/', { POST });
   add('/a2a', { POST });
   add('/agents/:name', { POST });
+  for (const base of ['', '/agents/:name']) {
+    add(`${base}/agent/authenticatedExtendedCard`, { GET: createExtendedCardHandler(callDeps) });
+  }
+  app.register(async (rest) => addRestRoutes(rest, callDeps, findAddress));
   // Strangers learn nothing about which addresses exist: without a key they are refused before this.
-  app.setNotFoundHandler((request) => {
-    throw noSuchAddress(request);
-  });
+  app.setNotFoundHandler(refuseAddress);
+};
+
+const refuseAddress = async (request: FastifyRequest): Promise<never> => {
+  throw noSuchAddress(request);
 };

@@ -39,6 +39,8 @@ export interface HttpOptions {
   readonly allowedHosts: readonly string[] | 'any';
   /** Web origins that may call from a browser. */
   readonly allowedOrigins: readonly string[];
+  /** Peers whose `Forwarded` and `X-Forwarded-*` count: addresses, ranges like `10.0.0.0/8`, `loopback`. */
+  readonly trustedProxies: readonly string[];
   /** Where the routes begin when the app is mounted in another server that leaves the path as it is. */
   readonly prefix: string;
   readonly bodyLimitBytes: number;
@@ -54,6 +56,7 @@ export const HTTP_DEFAULTS: HttpOptions = {
   host: '127.0.0.1',
   allowedHosts: [],
   allowedOrigins: [],
+  trustedProxies: [],
   prefix: '',
   bodyLimitBytes: 1024 * 1024,
   heartbeatMs: 15_000,

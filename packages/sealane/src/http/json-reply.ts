@@ -4,6 +4,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { HttpMetrics } from './http-deps.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The pattern of the address, where it is not the router that knows it. */
+    pattern: string | null;
+  }
+}
+
+export const patternOf = ({ pattern, routeOptions }: FastifyRequest): string => pattern ?? routeOptions.url ?? 'none';
+
 /** On every answer: nothing of ours is to be guessed at, framed or kept by a cache. */
 export const SAFE_HEADERS: OutgoingHttpHeaders = {
   'x-content-type-options': 'nosniff',
@@ -36,5 +45,5 @@ export const createJsonSender =
       ...headers,
     });
     response.end(text);
-    metrics.answered(request.routeOptions.url ?? 'none', status, performance.now() - request.beganAt);
+    metrics.answered(patternOf(request), status, performance.now() - request.beganAt);
   };

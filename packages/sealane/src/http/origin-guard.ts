@@ -1,16 +1,18 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 import { SealaneError } from '#domain';
 
+import { forwardedOf } from './forwarded.ts';
 import type { HttpOptions } from './http-deps.ts';
+import { blockListOf } from './proxy-trust.ts';
 
 export interface OriginGuard {
   /**
    * Refuses what a web page of somebody else could have sent: a foreign name in Host (DNS rebinding) or a foreign
-   * Origin. Answers the origin that must be named in CORS headers, if the caller is a page we allow.
+   * Origin. A host that a trusted proxy reports must be one of ours, too. Answers the origin that must be named in CORS headers, if the caller is a page we allow.
    */
-  check(headers: IncomingHttpHeaders): string | undefined;
+  check(request: IncomingMessage): string | undefined;
 }
 
 /** Verdicts that are remembered; a caller sends the same Host on every request. */
@@ -21,7 +23,10 @@ export const createOriginGuard = ({
   publicUrl,
   allowedHosts,
   allowedOrigins,
-}: Pick<HttpOptions, 'host' | 'publicUrl' | 'allowedHosts' | 'allowedOrigins'>): OriginGuard => {
+  trustedProxies,
+}: Pick<HttpOptions, 'host' | 'publicUrl' | 'allowedHosts' | 'allowedOrigins' | 'trustedProxies'>): OriginGuard => {
+  // A list that cannot be read is refused at the start, not at the first request.
+  blockListOf(trustedProxies);
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl);
   const hosts = new Set([
     ...(allowedHosts === 'any' ? [] : allowedHosts.map(hostnameOf)),
@@ -42,19 +47,22 @@ export const createOriginGuard = ({
   };
 
   return {
-    check: (headers) => {
+    check: (request) => {
+      const { headers } = request;
+      const told = forwardedOf(request, trustedProxies).host;
       // Only HTTP/1.0 comes without Host, and no browser speaks that any more.
-      if (headers.host !== undefined && !isAllowedHost(headers.host)) {
+      for (const name of [headers.host, told]) {
+        if (name === undefined || isAllowedHost(name)) continue;
         throw new SealaneError(
           'forbidden',
-          `This service does not answer to the host "${headers.host.slice(0, 100)}". Its operator can allow it with allowedHosts or publicUrl.`,
+          `This service does not answer to the host "${name.slice(0, 100)}". Its operator can allow it with allowedHosts or publicUrl.`,
         );
       }
       const { origin } = headers;
       if (origin === undefined) return undefined;
       if (origins.has(origin)) return origin;
       // A page that this very service has sent.
-      if (URL.canParse(origin) && new URL(origin).host === headers.host?.toLowerCase()) return undefined;
+      if (URL.canParse(origin) && [headers.host?.toLowerCase(), told].includes(new URL(origin).host)) return undefined;
       throw new SealaneError(
         'forbidden',
         `Web pages of "${origin.slice(0, 100)}" may not call this service. Its operator can allow them with allowedOrigins.`,

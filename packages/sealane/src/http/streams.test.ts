@@ -219,7 +219,7 @@ describe('mounted in another server', () => {
     expect(await send(`${url}/sealane/a2a`)).toMatchObject({ result: { task: {} } });
     expect(await send(`${url}/sealane`)).toMatchObject({ result: { task: {} } });
     const card = await (await fetch(`${url}/sealane/.well-known/agent-card.json`)).json();
-    expect(card).toMatchObject({ supportedInterfaces: [{ url: `${url}/sealane/a2a` }] });
+    expect(card).toMatchObject({ url: `${url}/sealane/a2a` });
     const elsewhere = await fetch(`${url}/a2a`, { headers: HEADERS });
     expect(elsewhere.status).toBe(404);
     expect(await elsewhere.json()).toHaveProperty('error');

@@ -5,6 +5,7 @@ import type { HttpDeps, HttpOptions } from '../http-deps.ts';
 import type { JsonSender } from '../json-reply.ts';
 import { createRouteAdder } from '../method-routes.ts';
 import { addBackupRoute } from './backup-route.ts';
+import { addCardKeyRoutes } from './card-key-routes.ts';
 import { addExportRoutes } from './export-routes.ts';
 import { addInfoRoutes } from './info-routes.ts';
 import { addKeyRoutes } from './key-routes.ts';
@@ -27,5 +28,6 @@ export const addAdminRoutes = (app: FastifyInstance, deps: HttpDeps, options: Ht
   addExportRoutes(scope);
   addLaneRoutes(scope);
   addKeyRoutes(scope);
+  addCardKeyRoutes(scope);
   addBackupRoute(scope);
 };

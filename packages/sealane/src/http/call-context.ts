@@ -1,0 +1,76 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import type { ErrorCode, SealaneError } from '#domain';
+import { type CallContext, type Negotiated, negotiateExtensions } from '#protocol';
+
+import { holderOf } from './access.ts';
+import { baseUrlOf } from './base-url.ts';
+import { explain } from './error-replies.ts';
+import type { HttpDeps, HttpOptions } from './http-deps.ts';
+import type { LiveCalls } from './live-calls.ts';
+
+export interface CallDeps extends Pick<HttpDeps, 'registry' | 'log' | 'metrics'> {
+  readonly live: LiveCalls;
+  readonly options: HttpOptions;
+}
+
+/** A call of a method, whatever binding it came by. */
+export interface Call {
+  readonly context: CallContext;
+  /** What the caller may know of anything thrown while it was served. */
+  readonly explain: (thrown: unknown) => SealaneError;
+  /** Counts the call; a stream counts when it begins. */
+  readonly note: (method: string, outcome: 'ok' | ErrorCode) => void;
+}
+
+/** Opens the call that a request of a known caller makes; agent and tenant are those that its address names. */
+export const openCall = (
+  { registry, log, metrics, live, options }: CallDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { agent, tenant }: { readonly agent: string | undefined; readonly tenant?: string | undefined },
+): Call => {
+  const holder = holderOf(request);
+  const { headers } = request.raw;
+  const extensions = negotiateExtensions(
+    agent === undefined ? registry.findDefault() : registry.require(agent),
+    headers,
+  );
+  const signal = live.open(reply.raw);
+  return {
+    context: {
+      caller:
+        agent === undefined && tenant === undefined
+          ? holder
+          : { ...holder, ...(agent !== undefined && { agent }), ...(tenant !== undefined && { tenant }) },
+      agent,
+      headers,
+      extensions,
+      baseUrl: () => baseUrlOf(request, options),
+      signal,
+    },
+    explain: (thrown) => explain(signal.aborted ? signal.reason : thrown, request.id, log),
+    note: (method, outcome) => {
+      metrics.called(method, outcome, performance.now() - request.beganAt);
+      if (log.isLevelEnabled('debug')) {
+        log.debug({ reqId: request.id, method, owner: holder.owner, agent, outcome }, 'called');
+      }
+    },
+  };
+};
+
+/** The protocol version that is asked for: by the header, or by the query parameter of the same name. */
+export const versionOf = (request: FastifyRequest): string | undefined => {
+  const header = request.raw.headers['a2a-version'];
+  if (header !== undefined && header !== '') return String(header);
+  if (!request.raw.url?.includes('?')) return undefined;
+  const query = request.query as Record<string, string | readonly string[] | undefined>;
+  const version = query['A2A-Version'] ?? query['a2a-version'];
+  return version === undefined ? undefined : String(version);
+};
+
+/** The extensions that the answer was made with. */
+export const extensionHeaders = (
+  { activated }: Negotiated,
+  header = 'a2a-extensions',
+): Record<string, string> | undefined => (activated.length === 0 ? undefined : { [header]: activated.join(', ') });

@@ -1,0 +1,73 @@
+import { type State, STATES } from '#domain';
+import { ERRORS, errorDetailsOf, type Protocol, STATE_NAMES } from '#protocol';
+
+import type { ErrorWording } from '../error-replies.ts';
+import type { RestBinding, RestRoute } from './rest-binding.ts';
+
+const CONTENT_TYPE = 'application/a2a+json';
+
+/** Errors in Google's form (AIP-193), as A2A 1.0 §11.6 has it. */
+export const asRestError: ErrorWording = {
+  contentType: CONTENT_TYPE,
+  encode: (error, status) =>
+    JSON.stringify({
+      error: { code: status, status: ERRORS[error.code].grpc, message: error.message, details: errorDetailsOf(error) },
+    }),
+};
+
+const isState = (name: unknown): name is State => STATES.some((state) => state === name);
+
+/** A2A 1.0, §11.3, and after it the methods of our own extension. Subscribe is GET in the proto and POST in the text. */
+const ROUTES: readonly RestRoute[] = [
+  { verb: 'POST', path: '/message:send', method: 'SendMessage', body: 'required' },
+  { verb: 'POST', path: '/message:stream', method: 'SendStreamingMessage', body: 'required' },
+  {
+    verb: 'GET',
+    path: '/tasks',
+    method: 'ListTasks',
+    query: {
+      contextId: 'text',
+      status: 'text',
+      pageSize: 'integer',
+      pageToken: 'text',
+      historyLength: 'integer',
+      statusTimestampAfter: 'text',
+      includeArtifacts: 'flag',
+    },
+    // The specification's own example writes a state as `working`.
+    decode: ({ status, ...rest }) => ({ ...rest, status: isState(status) ? STATE_NAMES[status] : status }),
+  },
+  { verb: 'GET', path: '/tasks/{id}', method: 'GetTask', query: { historyLength: 'integer' } },
+  { verb: 'POST', path: '/tasks/{id}:cancel', method: 'CancelTask', body: 'optional' },
+  { verb: 'GET', path: '/tasks/{id}:subscribe', method: 'SubscribeToTask' },
+  { verb: 'POST', path: '/tasks/{id}:subscribe', method: 'SubscribeToTask', body: 'optional' },
+  {
+    verb: 'POST',
+    path: '/tasks/{taskId}/pushNotificationConfigs',
+    method: 'CreateTaskPushNotificationConfig',
+    body: 'required',
+  },
+  {
+    verb: 'GET',
+    path: '/tasks/{taskId}/pushNotificationConfigs',
+    method: 'ListTaskPushNotificationConfigs',
+    query: { pageSize: 'integer', pageToken: 'text' },
+  },
+  { verb: 'GET', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', method: 'GetTaskPushNotificationConfig' },
+  { verb: 'DELETE', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', method: 'DeleteTaskPushNotificationConfig' },
+  { verb: 'GET', path: '/extendedAgentCard', method: 'GetExtendedAgentCard' },
+
+  { verb: 'GET', path: '/tasks/{id}/events', method: 'tasks/events', query: { after: 'integer', limit: 'integer' } },
+  { verb: 'DELETE', path: '/tasks/{id}', method: 'tasks/delete' },
+];
+
+export const createV1Binding = ({ v1, taskLog }: Pick<Protocol, 'v1' | 'taskLog'>): RestBinding => ({
+  prefix: '',
+  hasTenants: true,
+  versions: v1.versions,
+  contentType: CONTENT_TYPE,
+  extensionsHeader: 'a2a-extensions',
+  errors: asRestError,
+  routes: ROUTES,
+  findMethod: (name) => v1.methods.get(name) ?? taskLog.methods.get(name),
+});
