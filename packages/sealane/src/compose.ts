@@ -6,11 +6,13 @@ import { commandOptions } from '#agents/command/command-options';
 import { createEchoAgent } from '#agents/echo/echo-agent';
 import { type AgentConfig, type Config, storeTarget } from '#config';
 
-import { type AgentOptions, createSealane } from './sealane.ts';
+import { type AgentOptions, createSealane, type GrpcListenOptions } from './sealane.ts';
 
 /** The service as the command line runs it. */
 export interface Service {
   readonly url: string;
+  /** `host:port` of gRPC, when a port was asked for. */
+  readonly grpcAddress: string | undefined;
   /** Takes in changed agents and keys; runs go on. */
   reload(config: Config): Promise<void>;
   close(): Promise<void>;
@@ -32,6 +34,7 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
     agents: agentsOf(config),
     log,
     ratePerMinute: limits.ratePerMinute,
+    allowPrivateWebhooks: config.allowPrivateWebhooks,
     ...(config.adminKey !== undefined && { adminKey: config.adminKey }),
     keyOverrides: (name) => keyOverride(current, name),
     settings: {
@@ -53,11 +56,14 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
       host: config.host,
       allowedHosts: config.allowedHosts,
       allowedOrigins: config.allowedOrigins,
+      trustedProxies: config.trustedProxies,
       bodyLimitBytes: limits.bodyBytes,
     },
   });
+  let grpcAddress: string | undefined;
   try {
     await sealane.app.listen({ host: config.host, port: config.port });
+    if (config.grpcPort !== undefined) grpcAddress = await sealane.listenGrpc(grpcOptions(config, config.grpcPort));
   } catch (error) {
     await sealane.close();
     throw error;
@@ -67,6 +73,7 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
     url: `http://${host}:${port}`,
+    grpcAddress,
     reload: async (changed) => {
       current = changed;
       sealane.replaceAgents(agentsOf(changed));
@@ -75,6 +82,11 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
     close: () => sealane.close(),
   };
 };
+
+const grpcOptions = ({ publicGrpcAddress }: Config, port: number): GrpcListenOptions => ({
+  port,
+  ...(publicGrpcAddress !== undefined && { publicAddress: publicGrpcAddress }),
+});
 
 const keyOverride = ({ keys }: Config, name: string) => {
   const key = keys[name];
@@ -127,6 +139,14 @@ const agentOptions = (agent: AgentConfig, tasks: Config['tasks'], connector: Age
     tags,
     ...(examples && { examples }),
   })),
+  extensions: agent.extensions.map(({ uri, description, required, params }) => ({
+    uri,
+    ...(description !== undefined && { description }),
+    ...(required !== undefined && { required }),
+    ...(params && { params }),
+  })),
+  ...(agent.inputModes && { inputModes: agent.inputModes }),
+  ...(agent.outputModes && { outputModes: agent.outputModes }),
   ...(agent.title !== undefined && { title: agent.title }),
   ...(agent.description !== undefined && { description: agent.description }),
 });

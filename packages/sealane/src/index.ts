@@ -21,6 +21,6 @@ export {
   type TaskShelf,
   type ViewTask,
 } from '#views';
-export type { AgentOptions, Sealane, SealaneOptions } from './sealane.ts';
+export type { AgentOptions, GrpcListenOptions, Sealane, SealaneOptions } from './sealane.ts';
 export { createSealane } from './sealane.ts';
 export { VERSION } from './version.ts';

@@ -16,12 +16,22 @@ import {
   type EngineSettings,
   type TaskService,
 } from '#engine';
-import { createHttpApp, type HttpOptions, nodeHandler } from '#http';
+import type { GrpcOptions, GrpcServer } from '#grpc';
+import { type GrpcPlace, httpOriginBeside, publicGrpcAddress } from '#grpc/public-address';
+import { createHttpApp, HTTP_DEFAULTS, type HttpOptions, nodeHandler } from '#http';
 import { createKeys, createRateLimiter, type KeyOverride, type Keys } from '#identity';
-import { combineObservers, createLogObserver, createMetrics, startTracing } from '#observability';
-import { type Capabilities, createProtocol } from '#protocol';
+import {
+  combineObservers,
+  createLogObserver,
+  createMetrics,
+  createPushLogObserver,
+  startTracing,
+} from '#observability';
+import { type Capabilities, type CardOptions, createMemoryCardKeyStore, createProtocol } from '#protocol';
+import { createPushWorker, createTargetGuard, type PushSettings } from '#push';
 import { type LaneStore, openStore, requireTaskStore, type Storage } from '#store';
 
+import { encodePush } from './encode-push.ts';
 import { newId } from './new-id.ts';
 import { VERSION } from './version.ts';
 
@@ -55,8 +65,19 @@ export interface SealaneOptions {
   readonly ratePerMinute?: number;
   /** What of A2A is offered; all of it by default. */
   readonly capabilities?: Capabilities;
+  /** How agent cards look, and where the keys are that sign them. */
+  readonly cards?: Partial<CardOptions>;
   readonly http?: Partial<HttpOptions>;
+  /** Lets webhooks lead to this machine and its network. */
+  readonly allowPrivateWebhooks?: boolean;
+  readonly push?: Partial<PushSettings>;
   readonly log?: Logger;
+}
+
+/** Where gRPC listens; the host and the size limit of HTTP by default, on a free port. */
+export interface GrpcListenOptions extends Partial<GrpcOptions> {
+  /** `host:port` under which clients reach it, for the cards, where that cannot be guessed. */
+  readonly publicAddress?: string;
 }
 
 /** A running service inside this process. */
@@ -69,6 +90,8 @@ export interface Sealane extends AsyncDisposable {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** The Fastify app behind `handler`, to listen with or to mount. */
   readonly app: FastifyInstance;
+  /** Speaks gRPC as well, on a port of its own, until `close`; answers its address, like `127.0.0.1:7421`. */
+  listenGrpc(options?: GrpcListenOptions): Promise<string>;
   /** Exchanges the agents; runs that go on keep theirs. */
   replaceAgents(agents: SealaneOptions['agents']): void;
   /** Drains and closes everything that it opened; a storage of your own stays open. */
@@ -98,6 +121,9 @@ const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry
     extensions: options.extensions ?? [],
   };
 };
+
+const portOf = (address: ReturnType<FastifyInstance['server']['address']>): number | undefined =>
+  typeof address === 'object' ? address?.port : undefined;
 
 const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] =>
   Object.entries(agents).map(([name, agent]) => entryOf(name, agent));
@@ -132,7 +158,9 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
   const metrics = createMetrics(storage, now);
   const tracing = await startTracing(process.env, VERSION);
   const observer = combineObservers([metrics.observer, tracing.observer, createLogObserver(log)]);
+  const guard = createTargetGuard({ allowPrivate: options.allowPrivateWebhooks ?? false });
   const engine: Engine = createEngine({
+    checkWebhook: guard.check,
     storage,
     registry,
     observer,
@@ -148,10 +176,23 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     ...(options.adminKey !== undefined && { adminKey: options.adminKey }),
     ...(options.keyOverrides && { overrides: options.keyOverrides }),
   });
+  const httpOptions: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: join(tmpdir()), ...options.http };
+  const rateLimiter = createRateLimiter({
+    now: () => performance.now(),
+    ...(options.ratePerMinute !== undefined && { defaultPerMinute: options.ratePerMinute }),
+  });
+  let grpcPlace: GrpcPlace | undefined;
   const protocol = createProtocol({
     service: engine.tasks,
     registry,
     version: VERSION,
+    now,
+    cards: {
+      keys: createMemoryCardKeyStore(),
+      grpcAddress: (baseUrl) => grpcPlace && publicGrpcAddress(grpcPlace, baseUrl),
+      grpcVersions: ['1.0', '0.3'],
+      ...options.cards,
+    },
     ...(options.capabilities && { capabilities: options.capabilities }),
   });
   const app = createHttpApp({
@@ -160,10 +201,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     registry,
     storage: { ...storage, lanes: withNews(storage.lanes, () => engine.lanesChanged()) },
     keys,
-    rateLimiter: createRateLimiter({
-      now: () => performance.now(),
-      ...(options.ratePerMinute !== undefined && { defaultPerMinute: options.ratePerMinute }),
-    }),
+    rateLimiter,
     log,
     metrics: metrics.http,
     ready: async () => (engine.isStopping() ? 'The service is stopping.' : ((await storage.upkeep.check()) ?? 'ok')),
@@ -172,16 +210,46 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     version: VERSION,
     instance: engine.instance,
     startedAt,
-    options: { scratchDir: join(tmpdir()), ...options.http },
+    options: httpOptions,
+  });
+  const push = createPushWorker({
+    storage,
+    guard,
+    encode: encodePush,
+    userAgent: `Sealane/${VERSION}`,
+    observers: [metrics.push, createPushLogObserver(log)],
+    ...(options.push && { settings: options.push }),
   });
   await engine.start();
+  push.start();
+
+  const { host, bodyLimitBytes, publicUrl, prefix } = httpOptions;
+  let grpc: Promise<GrpcServer> | undefined;
+  const listenGrpc: Sealane['listenGrpc'] = async ({ publicAddress, ...given } = {}) => {
+    if (grpc) throw new Error(`gRPC listens already, at ${(await grpc).address}.`);
+    const baseUrl = (authority: string): string =>
+      publicUrl?.replace(/\/+$/, '') ??
+      `${httpOriginBeside({ host, port: portOf(app.server.address()) }, authority)}${prefix}`;
+    const deps = { protocol, registry, keys, rateLimiter, log, metrics: metrics.http, baseUrl };
+    // Loaded when it is asked for: most services have no gRPC port, and its libraries are large.
+    grpc = import('#grpc').then(({ openGrpcServer }) => openGrpcServer(deps, { host, bodyLimitBytes, ...given }));
+    try {
+      const server = await grpc;
+      grpcPlace = { host: server.host, port: server.port, publicAddress, publicUrl };
+      return server.address;
+    } catch (error) {
+      grpc = undefined;
+      throw error;
+    }
+  };
 
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> =>
     (closed ??= (async () => {
       // Runs may end while nobody new is let in; streams are told last, so that they see those ends.
       await engine.stop();
-      await app.close();
+      await push.stop();
+      await Promise.all([app.close(), grpc?.then((server) => server.close())]);
       await Promise.all(registry.list().map(({ connector }) => connector.close()));
       await tracing.shutdown().catch((error: unknown) => log.warn({ err: error }, 'the last spans were not exported'));
       if (typeof options.store === 'string') await storage.close();
@@ -193,6 +261,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     storage,
     handler: nodeHandler(app),
     app,
+    listenGrpc,
     close,
     [Symbol.asyncDispose]: close,
     replaceAgents: (agents) => {

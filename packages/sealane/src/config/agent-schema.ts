@@ -13,6 +13,17 @@ const skillSchema = z.strictObject({
   examples: z.array(z.string()).optional().describe('Messages that use it'),
 });
 
+const mediaTypeSchema = z
+  .string()
+  .regex(/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/, 'must be a media type like text/plain, image/* or */*');
+
+const extensionSchema = z.strictObject({
+  uri: z.string().min(1).describe('The name of the extension'),
+  description: z.string().optional().describe('How the agent uses it'),
+  required: z.boolean().optional().describe('Callers that do not ask for it are refused'),
+  params: z.record(z.string(), z.json()).optional().describe('What the extension wants to be told on the card'),
+});
+
 /** What every agent can say about itself. Only the number of parallel runs depends on what a run costs. */
 const commonSettings = (concurrency: number) => ({
   default: z.boolean().default(false).describe('Takes the messages that name no agent'),
@@ -31,6 +42,9 @@ const commonSettings = (concurrency: number) => ({
   title: z.string().min(1).optional().describe('The name on the card'),
   description: z.string().optional().describe('The description on the card'),
   skills: z.array(skillSchema).default([]).describe('The skills on the card'),
+  inputModes: z.array(mediaTypeSchema).min(1).optional().describe('Media types that it takes; all without it'),
+  outputModes: z.array(mediaTypeSchema).min(1).optional().describe('Media types that it answers in; any without it'),
+  extensions: z.array(extensionSchema).default([]).describe('Extensions of A2A that the agent understands'),
 });
 
 const echoAgent = z.strictObject({

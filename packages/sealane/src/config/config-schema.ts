@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 import { z } from 'zod';
 
 import { agentSchema } from './agent-schema.ts';
@@ -18,9 +20,26 @@ const storeSchema = z
   .string()
   .regex(/^(sqlite|memory|postgres(ql)?:\/\/.+)$/s, 'must be sqlite, memory or postgres://user:password@host/database');
 
+const isPeer = (text: string): boolean => {
+  const [address = '', bits, ...rest] = text.split('/');
+  if (text === 'loopback' || (isIP(address) !== 0 && bits === undefined)) return true;
+  return (
+    rest.length === 0 &&
+    /^\d{1,3}$/.test(bits ?? '') &&
+    Number(bits) <= (isIP(address) === 6 ? 128 : 32) &&
+    isIP(address) !== 0
+  );
+};
+
+const proxySchema = z.string().refine(isPeer, 'must be an address, a range like 10.0.0.0/8, or loopback');
+
 const urlSchema = z
   .url({ protocol: /^https?$/, error: 'must be an address like https://tasks.example.com' })
   .transform((url) => url.replace(/\/+$/, ''));
+
+const addressSchema = z
+  .string()
+  .regex(/^(\[[0-9a-f:]+\]|[^\s:/]+):\d{1,5}$/i, 'must be host:port, like tasks.example.com:443');
 
 /** A header value: what a client sends after `Bearer `. */
 const secretSchema = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces');
@@ -84,12 +103,19 @@ export const configSchema = z.strictObject({
   store: storeSchema.default('sqlite').describe('sqlite (a file in the data folder), memory, or postgres://…'),
   adminKey: secretSchema.optional().describe("The operator's key; made at the first start without it"),
   adminKeyFile: z.string().min(1).optional().describe('File that holds the admin key'),
-  grpcPort: portSchema.optional().describe('Port for gRPC; reserved'),
+  grpcPort: portSchema.optional().describe('Port for gRPC; 0 takes a free one, none is opened without it'),
   publicUrl: urlSchema.optional().describe('Address under which clients reach the service'),
+  publicGrpcAddress: addressSchema
+    .optional()
+    .describe('host:port under which clients reach gRPC, for the cards; needed behind a proxy'),
   insecureHttp: z.boolean().default(false).describe('Allows plain HTTP on addresses that others can reach'),
   allowPrivateWebhooks: z.boolean().default(false).describe('Allows webhooks to private and loopback addresses'),
   allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to answer to'),
   allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins that may call from a browser'),
+  trustedProxies: z
+    .array(proxySchema)
+    .default([])
+    .describe('Proxies whose Forwarded and X-Forwarded headers count: addresses, ranges like 10.0.0.0/8, loopback'),
   logLevel: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

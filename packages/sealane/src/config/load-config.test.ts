@@ -71,6 +71,18 @@ describe('sources', () => {
     expect(loaded.sourceOf(['tasks', 'ttlDays'])).toEqual({ kind: 'default' });
   });
 
+  test('a list is written with commas outside the file', () => {
+    const yaml = 'trustedProxies: [10.0.0.0/8, "::1"]\n';
+    const proxies = (env: NodeJS.ProcessEnv, flags: Flags = {}) => load(yaml, flags, env).config.trustedProxies;
+    expect(proxies({})).toEqual(['10.0.0.0/8', '::1']);
+    expect(proxies({ SEALANE_TRUSTED_PROXIES: 'loopback, 192.0.2.1' })).toEqual(['loopback', '192.0.2.1']);
+    expect(proxies({}, { trustedProxies: '2001:db8::/32' })).toEqual(['2001:db8::/32']);
+    expect(problemsOf('', {}, { SEALANE_TRUSTED_PROXIES: 'loopback,10.0.0.0/33,proxy' })).toEqual([
+      'SEALANE_TRUSTED_PROXIES trustedProxies.1 must be an address, a range like 10.0.0.0/8, or loopback.',
+      'SEALANE_TRUSTED_PROXIES trustedProxies.2 must be an address, a range like 10.0.0.0/8, or loopback.',
+    ]);
+  });
+
   test('paths start at the file in the file, at the current folder elsewhere, and at home with ~', () => {
     const file = join(home, 'etc.yaml');
     writeFileSync(file, 'dataDir: data\n');
@@ -256,4 +268,27 @@ describe('refusals', () => {
 test('rates are counted by the minute', () => {
   const { config } = load('keys: { a: { rate: 30/min }, b: { rate: 2/s }, c: { rate: 120/h }, d: { rate: 1/h } }');
   expect(Object.values(config.keys).map(({ rate }) => rate)).toEqual([30, 120, 2, 1]);
+});
+
+describe('what an agent says on its card', () => {
+  test('is taken as it is, and media types and extensions are checked', () => {
+    const echo = (more: string) => `agents: { echo: { connector: echo, ${more} } }\n`;
+    expect(
+      load(echo('inputModes: [text/plain, image/*], extensions: [{ uri: "urn:x", params: { a: [1] } }]')).config.agents,
+    ).toMatchObject({
+      echo: { inputModes: ['text/plain', 'image/*'], extensions: [{ uri: 'urn:x', params: { a: [1] } }] },
+    });
+    expect(load(echo('outputModes: ["*/*"]')).config.agents['echo']).toMatchObject({
+      outputModes: ['*/*'],
+      extensions: [],
+    });
+    for (const wrong of [
+      'inputModes: []',
+      'inputModes: [text]',
+      'outputModes: ["a/b c"]',
+      'extensions: [{}]',
+      'extensions: [urn:x]',
+    ])
+      expect(problemsOf(echo(wrong)), wrong).toHaveLength(1);
+  });
 });

@@ -6,6 +6,8 @@ interface Override {
   readonly env?: string;
   /** Text from the command line and the environment becomes a number only where one is meant. */
   readonly isNumber?: true;
+  /** Several values, with commas between them. */
+  readonly isList?: true;
 }
 
 /** The settings that can be given outside the file. Each is a top-level setting, so a later source replaces it whole. */
@@ -18,6 +20,7 @@ export const OVERRIDES = {
   adminKeyFile: { flag: '--admin-key-file <file>' },
   grpcPort: { flag: '--grpc-port <port>', env: 'SEALANE_GRPC_PORT', isNumber: true },
   publicUrl: { flag: '--public-url <url>', env: 'SEALANE_PUBLIC_URL' },
+  trustedProxies: { flag: '--trusted-proxies <list>', env: 'SEALANE_TRUSTED_PROXIES', isList: true },
   insecureHttp: { flag: '--insecure-http' },
   allowPrivateWebhooks: { flag: '--allow-private-webhooks' },
   logLevel: { flag: '--log-level <level>', env: 'SEALANE_LOG_LEVEL' },
@@ -61,5 +64,7 @@ const collect = (
 };
 
 /** Text that is not a number stays text: validation then says so, with the place it came from. */
-const read = (text: string | boolean, override: Override): unknown =>
-  override.isNumber && typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
+const read = (text: string | boolean, override: Override): unknown => {
+  if (override.isList && typeof text === 'string') return text.split(',').map((item) => item.trim());
+  return override.isNumber && typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
+};

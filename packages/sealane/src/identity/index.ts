@@ -3,6 +3,8 @@
  * caller is what a key says about its holder. It refuses keys that are unknown, revoked or expired, and knows nothing
  * of HTTP. Start with `keys.ts`; `rate-limiter.ts` stands alone.
  */
+export type { Authorizer } from './authorizer.ts';
+export { createAuthorizer } from './authorizer.ts';
 export type { KeyHolder, KeyOverride, Keys, KeysOptions } from './keys.ts';
 export { createKeys, OPERATOR_KEY_ID } from './keys.ts';
 export type { NewKey } from './new-key.ts';

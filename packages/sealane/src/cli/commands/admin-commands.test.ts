@@ -208,6 +208,14 @@ describe('sealane keys', () => {
     expect(await cli.run(['keys', 'revoke', 'hermes'])).toMatchObject({ code: 0, stdout: 'hermes  revoked\n' });
   });
 
+  test('rotate-card says which key signs cards from now on, and forgets the former ones only when told', async () => {
+    await using service = await serviceWith({ 'POST /admin/card-keys/rotate': ({ json }) => json({ kid: 'abc' }) });
+    using cli = setUpCli(service);
+    expect(await cli.run(['keys', 'rotate-card'])).toMatchObject({ code: 0, stdout: 'abc  signs agent cards\n' });
+    expect(await cli.run(['keys', 'rotate-card', '--forget-former'])).toMatchObject({ code: 0 });
+    expect(service.seen.map(({ body }) => body)).toEqual([{}, { forgetFormer: true }]);
+  });
+
   test.each([
     [['--rate', 'often'], /must be a rate like 30\/min/],
     [['--permission', 'root'], /must be read-only, guarded/],

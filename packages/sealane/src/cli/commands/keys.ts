@@ -99,6 +99,17 @@ export const addKeysCommand = (program: Command, run: RunCommand): void => {
         return EXIT.ok;
       }),
     );
+  keys
+    .command('rotate-card')
+    .description('sign agent cards with a new key; the former one stays valid for a week')
+    .option('--forget-former', 'all former keys at once, when one has leaked: what they signed is no longer valid')
+    .action((options: { readonly forgetFormer?: boolean }, command: Command) =>
+      run(command, async ({ output, client }) => {
+        const made = await (await client()).post<{ readonly kid: string }>('/admin/card-keys/rotate', options);
+        output.result(made, () => `${made.kid}  signs agent cards`);
+        return EXIT.ok;
+      }),
+    );
 };
 
 const show = async ({ output, load }: CliContext): Promise<ExitCode> => {

@@ -109,3 +109,15 @@ test('agents that are added to the file are taken in while it runs; a file that 
   service.child.kill('SIGTERM');
   await service.done;
 });
+
+test('serve says where gRPC listens when it is asked for, in words and as JSON', async () => {
+  using cli = setUpCli();
+  const service = await startService(cli, ['--grpc-port', '0']);
+  expect(await service.saw(/by gRPC {3}(\S+)/)).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
+  service.child.kill('SIGTERM');
+  await service.done;
+  const asJson = cli.start(['serve', '--port', '0', '--grpc-port', '0', '--json']);
+  expect(await asJson.saw(/"grpc": ?"([^"]+)"/)).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
+  asJson.child.kill('SIGTERM');
+  await asJson.done;
+});

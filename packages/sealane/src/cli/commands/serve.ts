@@ -37,7 +37,7 @@ export const addServeCommand = (program: Command, run: RunCommand): void => {
       'after',
       `
 Flags win over the environment (SEALANE_PORT, SEALANE_HOST, SEALANE_DATA_DIR, SEALANE_STORE, SEALANE_CONFIG,
-SEALANE_ADMIN_KEY, SEALANE_GRPC_PORT, SEALANE_PUBLIC_URL, SEALANE_LOG_LEVEL), the environment over the file
+SEALANE_ADMIN_KEY, SEALANE_GRPC_PORT, SEALANE_PUBLIC_URL, SEALANE_TRUSTED_PROXIES, SEALANE_LOG_LEVEL), the environment over the file
 <data folder>/sealane.yaml, the file over the defaults. See them all: sealane config show
 
 Examples:
@@ -51,7 +51,7 @@ Examples:
 const describeSetting = (name: OverrideName): string => {
   const schema = configSchema.shape[name];
   const initial = schema.safeParse(undefined).data;
-  const hint = initial === undefined || initial === false ? '' : ` (${String(initial)})`;
+  const hint = initial === undefined || initial === false || Array.isArray(initial) ? '' : ` (${String(initial)})`;
   return `${schema.description ?? ''}${hint}`;
 };
 
@@ -69,10 +69,12 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
   const stop = stopSignal(() => log.info('stopping: runs get their time to end; again to stop at once'));
 
   const service = await start({ ...config, adminKey }, log);
-  if (output.isJson) output.document({ ready: true, url: service.url });
+  const { grpcAddress } = service;
+  if (output.isJson)
+    output.document({ ready: true, url: service.url, ...(grpcAddress !== undefined && { grpc: grpcAddress }) });
   else {
     output.line(`sealane ready on ${service.url}`);
-    for (const line of whatToTry(context, loaded, service.url)) output.line(line);
+    for (const line of whatToTry(context, loaded, service)) output.line(line);
   }
   // A service may run for months: what was compiled for this start is kept for the next one now.
   flushCompileCache();
@@ -95,19 +97,21 @@ const start = async (config: Config, log: Logger): Promise<Service> => {
   }
 };
 
-const explainStart = (error: unknown, { host, port, dataDir }: Config): unknown => {
-  const { code } = error as NodeJS.ErrnoException;
+const explainStart = (error: unknown, { host, port, grpcPort, dataDir }: Config): unknown => {
+  // Which of the two ports it was is in the error.
+  const { code, port: wanted = port } = error as NodeJS.ErrnoException & { readonly port?: number };
+  const flag = wanted === grpcPort ? '--grpc-port' : '--port';
   if (code === 'EADDRINUSE') {
-    const holder = findPortHolder(port);
-    return new CliError('conflict', `Port ${port} is taken${holder === undefined ? '' : ` by ${holder}`}.`, {
+    const holder = findPortHolder(wanted);
+    return new CliError('conflict', `Port ${wanted} is taken${holder === undefined ? '' : ` by ${holder}`}.`, {
       cause: error,
-      next: typed('serve', '--port', String(port + 1)),
+      next: typed('serve', flag, String(wanted + 1)),
     });
   }
   if (code === 'EACCES')
-    return new CliError('conflict', `This user may not listen on port ${port}.`, {
+    return new CliError('conflict', `This user may not listen on port ${wanted}.`, {
       cause: error,
-      next: typed('serve', '--port', '7420'),
+      next: typed('serve', flag, flag === '--port' ? '7420' : '7421'),
     });
   if (code === 'EADDRNOTAVAIL')
     return new CliError('conflict', `${host} is not an address of this machine.`, {
@@ -160,7 +164,11 @@ const reload = async (
 };
 
 /** The commands need the address and the folder only where they would not find them themselves. */
-const whatToTry = ({ options }: CliContext, { config, sourceOf }: LoadedConfig, url: string): readonly string[] => {
+const whatToTry = (
+  { options }: CliContext,
+  { config, sourceOf }: LoadedConfig,
+  { url, grpcAddress }: Service,
+): readonly string[] => {
   const folder = options.dataDir === undefined ? [] : ['--data-dir', options.dataDir];
   const file = options.config === undefined ? [] : ['--config', options.config];
   const isFound = sourceOf(['port']).kind !== 'flag' && sourceOf(['host']).kind !== 'flag' && url === urlOf(config);
@@ -171,6 +179,7 @@ const whatToTry = ({ options }: CliContext, { config, sourceOf }: LoadedConfig, 
     `  try it    ${typed('send', 'hello', ...where)}`,
     `  the key   ${config.adminKey === undefined ? adminKeyFile(config.dataDir) : 'as configured'}   (${typed('key', ...folder, ...file)})`,
     `  the tasks ${store.kind === 'sqlite' ? store.file : store.kind}`,
+    ...(grpcAddress === undefined ? [] : [`  by gRPC   ${grpcAddress}   (lf.a2a.v1.A2AService)`]),
     ...(process.stdout.isTTY
       ? [
           `  by curl   curl -H "Authorization: Bearer $(${typed('key', ...folder, ...file)})" -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' \\`,
