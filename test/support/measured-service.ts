@@ -1,10 +1,12 @@
 /**
  * A service as a process of its own that says how much memory it needs: run with `--expose-gc` and an IPC channel. Its
- * agent writes as many events as the message says, each of two kilobytes.
+ * agent writes as many events as the message says, each of two kilobytes. With `grpc` it listens for that as well.
  */
+import { setImmediate } from 'node:timers/promises';
+
 import { createSealane, sessionKeyOf, textOf } from 'sealane';
 
-const [file = ''] = process.argv.slice(2);
+const [file = '', binding] = process.argv.slice(2);
 
 const sealane = await createSealane({
   store: `sqlite:${file}`,
@@ -32,11 +34,18 @@ const sealane = await createSealane({
   },
 });
 const url = await sealane.app.listen({ host: '127.0.0.1', port: 0 });
+const grpc = binding === 'grpc' ? await sealane.listenGrpc() : undefined;
 
-process.on('message', () => {
-  globalThis.gc?.();
+const tellMemory = async (): Promise<void> => {
+  // What a buffer stood on goes a collection later than the buffer.
+  for (let count = 0; count < 3; count += 1) {
+    globalThis.gc?.();
+    await setImmediate();
+  }
   const { heapUsed, external } = process.memoryUsage();
   process.send?.({ bytes: heapUsed + external });
-});
+};
+
+process.on('message', () => void tellMemory());
 process.on('disconnect', () => void sealane.close());
-process.send?.({ url });
+process.send?.({ url, grpc });
