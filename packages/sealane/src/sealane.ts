@@ -27,7 +27,7 @@ import {
   createPushLogObserver,
   startTracing,
 } from '#observability';
-import { type Capabilities, type CardOptions, createMemoryCardKeyStore, createProtocol } from '#protocol';
+import { type Capabilities, type CardOptions, createProtocol } from '#protocol';
 import { createPushWorker, createTargetGuard, type PushSettings } from '#push';
 import { type LaneStore, openStore, requireTaskStore, type Storage } from '#store';
 
@@ -188,7 +188,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     version: VERSION,
     now,
     cards: {
-      keys: createMemoryCardKeyStore(),
+      keys: storage.cardKeys,
       grpcAddress: (baseUrl) => grpcPlace && publicGrpcAddress(grpcPlace, baseUrl),
       grpcVersions: ['1.0', '0.3'],
       ...options.cards,

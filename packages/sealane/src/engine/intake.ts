@@ -15,7 +15,7 @@ export const createIntake = (
   callers: {
     readonly scopeOf: (caller: Caller) => Scope;
     readonly requireTask: (caller: Caller, id: string) => Promise<StoredTask>;
-    readonly webhookOf: (config: NewPushConfig) => NewWebhook;
+    readonly webhookOf: (config: NewPushConfig, taskId: string) => NewWebhook;
   },
 ): Intake => {
   const { store, feed, registry, dispatcher, runs, settings, now, newId } = parts;
@@ -70,7 +70,7 @@ export const createIntake = (
     const scope = { owner: caller.owner, tenant: caller.tenant, agent: entry.name, contextId };
     const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
     // The answer to a direct call is its message; there is no task that anybody could be told about.
-    const push = request.push && !direct ? webhookOf(request.push) : undefined;
+    const push = request.push && !direct ? webhookOf(request.push, id) : undefined;
     return await withSlot(entry.name, {}, (slot) =>
       store.admit({
         ...scope,
@@ -106,7 +106,7 @@ export const createIntake = (
       );
     }
     const entry = allowedAgent(caller, task.agent);
-    const push = request.push && { ...webhookOf(request.push), isRepeatable: request.push.id === undefined };
+    const push = request.push && { ...webhookOf(request.push, id), isRepeatable: request.push.id === undefined };
     return await withSlot(entry.name, { id }, (slot) =>
       store.follow({
         scope: scopeOf(caller),

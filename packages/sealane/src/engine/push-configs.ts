@@ -13,10 +13,11 @@ export type CheckWebhook = (url: string) => string | undefined;
 /** The caller's webhook as the store keeps it; refused when its address must not be called. */
 export const createWebhookOf =
   (newId: () => string, checkWebhook: CheckWebhook) =>
-  ({ id, ...config }: NewPushConfig): NewWebhook => {
+  ({ id, ...config }: NewPushConfig, taskId: string): NewWebhook => {
     const problem = checkWebhook(config.url);
     if (problem !== undefined) throw new SealaneError('invalid-params', problem, { facts: { field: 'url' } });
-    return { id: id ?? newId(), config, limit: MAX_WEBHOOKS };
+    // Before 1.0 a webhook without an id is the only one of its task, and is named like it.
+    return { id: id ?? (config.dialect === '1.0' ? newId() : taskId), config, limit: MAX_WEBHOOKS };
   };
 
 export const pushConfigOf = ({ id, config }: Pick<PushConfigRecord, 'id' | 'config'>): PushConfig => ({
@@ -27,7 +28,7 @@ export const pushConfigOf = ({ id, config }: Pick<PushConfigRecord, 'id' | 'conf
 export const createPushConfigs = (options: {
   readonly store: PushConfigStore;
   readonly scopeOf: (caller: Caller) => Scope;
-  readonly webhookOf: (config: NewPushConfig) => NewWebhook;
+  readonly webhookOf: (config: NewPushConfig, taskId: string) => NewWebhook;
 }): PushConfigs => {
   const { store, scopeOf, webhookOf } = options;
   const refuse = (why: Refusal, id: string): SealaneError => refusalOf(why, { id, laneWaiting: 0 });
@@ -41,7 +42,7 @@ export const createPushConfigs = (options: {
   return {
     list,
     save: async (caller, taskId, config) => {
-      const webhook = webhookOf(config);
+      const webhook = webhookOf(config, taskId);
       const saved = await store.save(scopeOf(caller), taskId, webhook);
       if (!saved.ok) throw refuse(saved.why, taskId);
       return pushConfigOf(webhook);

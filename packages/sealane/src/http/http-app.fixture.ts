@@ -9,7 +9,7 @@ import pino from 'pino';
 
 import { createAgentRegistry } from '#engine';
 import { createKeys, createRateLimiter, type Keys } from '#identity';
-import { createMemoryCardKeyStore, createProtocol } from '#protocol';
+import { createProtocol } from '#protocol';
 import { agentNamed } from '#protocol/agent-named.fixture';
 import type { Storage } from '#store';
 import { openSqlite } from '#store/sqlite/index';
@@ -82,7 +82,7 @@ export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<T
     agentNamed('private'),
   ]);
   const app = createHttpApp({
-    protocol: createProtocol({ service, registry, version: '9.9.9', cards: { keys: createMemoryCardKeyStore() } }),
+    protocol: createProtocol({ service, registry, version: '9.9.9', cards: { keys: storage.cardKeys } }),
     service,
     registry,
     storage,

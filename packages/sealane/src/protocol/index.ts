@@ -7,18 +7,8 @@
 export type { CallHeaders } from './call-headers.ts';
 export { ALL_CAPABILITIES } from './capabilities.ts';
 export type { Capabilities } from './capabilities.ts';
-export { agentsFor, createMemoryCardKeyStore, hiddenAgent } from './cards/index.ts';
-export type {
-  CardForm,
-  CardKeyRecord,
-  CardKeys,
-  CardKeyStore,
-  CardKeyView,
-  CardOptions,
-  CardRequest,
-  Cards,
-  CardText,
-} from './cards/index.ts';
+export { agentsFor, hiddenAgent } from './cards/index.ts';
+export type { CardForm, CardKeys, CardKeyView, CardOptions, CardRequest, Cards, CardText } from './cards/index.ts';
 export type { CallContext, Dialect, Method, MethodResult, ProtocolDeps, StreamResult } from './dialect.ts';
 export { encodeRpcError, errorDetailsOf, errorForCaller, ERRORS, GRPC_STATUS } from './errors.ts';
 export type { ErrorEntry, GrpcStatus } from './errors.ts';

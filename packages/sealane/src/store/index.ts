@@ -10,6 +10,8 @@ export type {
   AuditEvent,
   AuditLog,
   KeyRecord,
+  CardKeyRecord,
+  CardKeyStore,
   KeyStore,
   LaneStore,
   LaneView,

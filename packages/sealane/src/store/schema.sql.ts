@@ -151,6 +151,14 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       expires_at BIGINT,
       revoked_at BIGINT
     )`,
+    // At most one key is in use; the others are kept until nobody has a card of theirs any more.
+    `CREATE TABLE card_keys (
+      kid TEXT PRIMARY KEY,
+      private_jwk TEXT NOT NULL,
+      created_at BIGINT NOT NULL,
+      retired_at BIGINT
+    )`,
+    `CREATE UNIQUE INDEX idx_card_keys_in_use ON card_keys((retired_at IS NULL)) WHERE retired_at IS NULL`,
     `CREATE TABLE audit (
       k {key},
       at BIGINT NOT NULL,

@@ -111,6 +111,11 @@ export const createStepStorage = (driver: Driver): Storage => {
       list: () => driver.read('listKeys'),
       revoke: (idOrName, at) => driver.write('revokeKey', idOrName, at),
     },
+    cardKeys: {
+      list: () => driver.read('listCardKeys'),
+      replace: (former, next, at) => driver.write('replaceCardKey', former, next, at),
+      forget: (retiredBefore) => driver.write('forgetCardKeys', retiredBefore),
+    },
     audit: {
       record: (event) => driver.write('record', event),
       list: (query) => driver.read('listAudit', query),

@@ -55,6 +55,30 @@ export interface KeyStore {
   revoke(idOrName: string, at: Instant): Promise<boolean>;
 }
 
+/** A key that cards are signed with. */
+export interface CardKeyRecord {
+  readonly kid: string;
+  /** The private key as a JWK, in JSON text: a secret. */
+  readonly privateJwk: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** Since when another key is in its place; null for the one in use. */
+  readonly retiredAt: number | null;
+}
+
+/** Where the keys that sign cards are kept, for all instances that serve the same agents. */
+export interface CardKeyStore {
+  /** All keys, the newest first. At most one is in use. */
+  list(): Promise<readonly CardKeyRecord[]>;
+  /**
+   * Retires `former`, which must be the key in use (null: no key may be in use), and adds `next`, as one atomic step.
+   * `lost`: somebody else was faster, and nothing was written.
+   */
+  replace(former: string | null, next: CardKeyRecord, at: number): Promise<'replaced' | 'lost'>;
+  /** Deletes the keys that were retired before that time. */
+  forget(retiredBefore: number): Promise<void>;
+}
+
 /** Who did what: admin actions, key use, refusals, lane pauses. */
 export interface AuditEvent {
   readonly at: Instant;
@@ -125,6 +149,7 @@ export interface Storage extends AsyncDisposable {
   readonly tasks: TaskStore;
   readonly lanes: LaneStore;
   readonly keys: KeyStore;
+  readonly cardKeys: CardKeyStore;
   readonly audit: AuditLog;
   readonly pushConfigs: PushConfigStore;
   readonly outbox: OutboxStore;

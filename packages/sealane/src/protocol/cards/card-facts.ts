@@ -55,10 +55,12 @@ export const interfacesOf = (
   agent: string | undefined,
 ): CardFacts['interfaces'] => {
   const url = urlOf(baseUrl, agent);
+  // A gRPC address has no path to tell agents apart: whoever follows it without further metadata meets the default one.
+  const isReachedByGrpc = agent === undefined && grpcAddress !== undefined;
   return [
     { binding: 'JSONRPC', url, versions: CARD_VERSIONS },
     { binding: 'HTTP+JSON', url, versions: CARD_VERSIONS },
-    ...(grpcAddress === undefined ? [] : [{ binding: 'GRPC', url: grpcAddress, versions: grpcVersions } as const]),
+    ...(isReachedByGrpc ? [{ binding: 'GRPC', url: grpcAddress, versions: grpcVersions } as const] : []),
   ];
 };
 

@@ -8,7 +8,9 @@ import { createAgentRegistry } from '#engine';
 import { agentNamed } from '../agent-named.fixture.ts';
 import { ALL_CAPABILITIES } from '../capabilities.ts';
 import { canonicalCard } from './canonical-card.ts';
-import { type CardKeyStore, createMemoryCardKeyStore } from './card-key-store.ts';
+import type { CardKeyStore } from '#store';
+
+import { createMemoryCardKeyStore } from './memory-card-key-store.fixture.ts';
 import { createCardKeys } from './card-keys.ts';
 import { createCards } from './cards.ts';
 import { PUBLISH_MS, SIGN_ALONG_MS } from './key-ring.ts';

@@ -1,6 +1,6 @@
 import { SealaneError } from '#domain';
 
-import type { CardKeyRecord, CardKeyStore } from './card-key-store.ts';
+import type { CardKeyRecord, CardKeyStore } from '#store';
 import { createCardKey, createKeyRing, type KeyRing, PUBLISH_MS } from './key-ring.ts';
 
 /** A key as an operator sees it. */

@@ -6,7 +6,7 @@ import { type AgentEntry, type Caller, createAgentRegistry } from '#engine';
 
 import { agentNamed } from '../agent-named.fixture.ts';
 import { ALL_CAPABILITIES } from '../capabilities.ts';
-import { createMemoryCardKeyStore } from './card-key-store.ts';
+import { createMemoryCardKeyStore } from './memory-card-key-store.fixture.ts';
 import { CAPACITY } from './card-texts.ts';
 import { type CardOptions, type Cards, createCards } from './cards.ts';
 
@@ -44,7 +44,7 @@ describe('a card of A2A 1.0', () => {
     expect(card).toMatchObject({ name: 'Main', version: '1.2.3', capabilities: { extendedAgentCard: true } });
   });
 
-  it('lists every binding in 1.0 before any in 0.3, gRPC only while its port is open', async () => {
+  it('lists every binding in 1.0 before any in 0.3, gRPC only at the root and while its port is open', async () => {
     let address: string | undefined;
     const { cards } = cardsOf([main, writer], { grpcAddress: () => address, grpcVersions: ['1.0', '0.3'] });
     const listOf = async (agent?: AgentEntry) =>
@@ -58,13 +58,19 @@ describe('a card of A2A 1.0', () => {
       `HTTP+JSON 0.3 ${BASE}/a2a`,
     ]);
     address = 'tasks.example:7421';
+    expect(await listOf()).toEqual([
+      `JSONRPC 1.0 ${BASE}/a2a`,
+      `HTTP+JSON 1.0 ${BASE}/a2a`,
+      'GRPC 1.0 tasks.example:7421',
+      `JSONRPC 0.3 ${BASE}/a2a`,
+      `HTTP+JSON 0.3 ${BASE}/a2a`,
+      'GRPC 0.3 tasks.example:7421',
+    ]);
     expect(await listOf(writer)).toEqual([
       `JSONRPC 1.0 ${BASE}/agents/writer`,
       `HTTP+JSON 1.0 ${BASE}/agents/writer`,
-      'GRPC 1.0 tasks.example:7421',
       `JSONRPC 0.3 ${BASE}/agents/writer`,
       `HTTP+JSON 0.3 ${BASE}/agents/writer`,
-      'GRPC 0.3 tasks.example:7421',
     ]);
     const young = cardsOf([main], { grpcAddress: () => address }).cards;
     expect((await show(young, '1.0'))['supportedInterfaces']).toHaveLength(5);

@@ -3,7 +3,7 @@ import type { AgentEntry, AgentRegistry } from '#engine';
 import type { Capabilities } from '../capabilities.ts';
 import type { CallContext } from '../dialect.ts';
 import { type CardFacts, type CardVersion, factsOf, interfacesOf, type ServiceFacts } from './card-facts.ts';
-import type { CardKeyStore } from './card-key-store.ts';
+import type { CardKeyStore } from '#store';
 import { type CardKeys, createCardKeys } from './card-keys.ts';
 import { type CardForm, type CardText, createCardTexts } from './card-texts.ts';
 import { agentsFor, extendedFactsOf } from './extended-facts.ts';

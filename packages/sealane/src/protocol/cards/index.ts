@@ -3,8 +3,6 @@
  * (`v1-card.ts`, `v03-card.ts`), and the signatures on it (`canonical-card.ts`, `key-ring.ts`, `card-keys.ts`). Cards
  * know nothing of HTTP: the binding brings the base address and decides who may look. Start with `cards.ts`.
  */
-export type { CardKeyRecord, CardKeyStore } from './card-key-store.ts';
-export { createMemoryCardKeyStore } from './card-key-store.ts';
 export type { CardKeys, CardKeyView } from './card-keys.ts';
 export type { CardForm, CardText } from './card-texts.ts';
 export type { CardOptions, CardRequest, Cards, CardsDeps } from './cards.ts';

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, hash, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
 
-import type { CardKeyRecord } from './card-key-store.ts';
+import type { CardKeyRecord } from '#store';
 
 /** A signature as a card carries it: a JWS whose payload is the card itself. */
 export interface CardSignature {

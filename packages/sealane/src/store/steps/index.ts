@@ -1,5 +1,6 @@
 import * as admission from './admit.ts';
 import * as cancelling from './cancel.ts';
+import * as cardKeys from './card-keys.ts';
 import * as claiming from './claim.ts';
 import * as listing from './list.ts';
 import * as owing from './outbox.ts';
@@ -30,6 +31,8 @@ export const WRITES = {
   pauseAgent: records.pauseAgent,
   addKey: records.addKey,
   revokeKey: records.revokeKey,
+  replaceCardKey: cardKeys.replaceCardKey,
+  forgetCardKeys: cardKeys.forgetCardKeys,
   record: records.record,
   savePushConfig: webhooks.savePushConfig,
   removePushConfig: webhooks.removePushConfig,
@@ -50,6 +53,7 @@ export const READS = {
   pausedAgents: records.pausedAgents,
   findKey: records.findKey,
   listKeys: records.listKeys,
+  listCardKeys: cardKeys.listCardKeys,
   listAudit: records.listAudit,
   listPushConfigs: webhooks.listPushConfigs,
   overdue: records.overdue,

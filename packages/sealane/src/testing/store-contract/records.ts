@@ -19,6 +19,30 @@ const keyRecord = (c: Corner, word: string, over: Partial<KeyRecord> = {}): KeyR
 });
 
 export const describeRecords = ({ it, expect }: Suite): void => {
+  it('keeps the keys that sign cards, one in use at a time', async (c) => {
+    const { cardKeys } = c.storage;
+    const keyOf = (kid: string) => ({
+      kid: c.name(kid),
+      privateJwk: '{"kty":"EC"}',
+      createdAt: c.later(),
+      retiredAt: null,
+    });
+    const before = (await cardKeys.list()).find(({ retiredAt }) => retiredAt === null)?.kid ?? null;
+    const [first, second, third] = [keyOf('first'), keyOf('second'), keyOf('third')];
+    expect(await cardKeys.replace(before, first, c.later())).toBe('replaced');
+    // Of two who replace the same key only one is right, and a key in use is not overlooked.
+    const outcomes = await Promise.all([
+      cardKeys.replace(first.kid, second, c.later()),
+      cardKeys.replace(first.kid, third, c.later()),
+      cardKeys.replace(null, keyOf('fourth'), c.later()),
+    ]);
+    expect(outcomes.toSorted()).toEqual(['lost', 'lost', 'replaced']);
+    const inUse = (await cardKeys.list()).filter(({ retiredAt }) => retiredAt === null);
+    expect(inUse).toEqual([outcomes[0] === 'replaced' ? second : third]);
+    await cardKeys.forget(c.later());
+    expect(await cardKeys.list()).toEqual(inUse);
+  });
+
   it('a key is found by its hash, as it was added', async (c) => {
     const { keys } = c.storage;
     const limited = keyRecord(c, 'limited');
