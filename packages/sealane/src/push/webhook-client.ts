@@ -1,6 +1,3 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
-
 import { type TargetGuard, TargetRefused } from './target-guard.ts';
 
 /** What became of a request. */
@@ -26,6 +23,16 @@ export interface WebhookClient {
 const ANSWER_BYTES = 64 * 1024;
 const IDLE_MS = 30_000;
 
+/** Node's clients with connections that are kept. They and TLS cost some megabytes, so only who has webhooks loads them. */
+const loadClients = async () => {
+  const [http, https] = await Promise.all([import('node:http'), import('node:https')]);
+  const kept = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 64 };
+  return {
+    http: { request: http.request, agent: new http.Agent(kept) },
+    https: { request: https.request, agent: new https.Agent(kept) },
+  };
+};
+
 type Attempt = WebhookAnswer | { readonly kind: 'stale' };
 
 /** Plain POSTs over connections that are kept; redirects are answers like any other, and not followed. */
@@ -34,14 +41,14 @@ export const createWebhookClient = (options: {
   readonly timeoutMs: number;
 }): WebhookClient => {
   const { guard, timeoutMs } = options;
-  const kept = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 64 };
-  const plain = { request: http.request, agent: new http.Agent(kept) };
-  const secure = { request: https.request, agent: new https.Agent(kept) };
+  let loaded: ReturnType<typeof loadClients> | undefined;
 
-  const attempt = ({ url, headers, body }: WebhookRequest, signal: AbortSignal): Promise<Attempt> =>
-    new Promise((resolve) => {
-      const target = new URL(url);
-      const { request: open, agent } = target.protocol === 'https:' ? secure : plain;
+  const attempt = async ({ url, headers, body }: WebhookRequest, signal: AbortSignal): Promise<Attempt> => {
+    const target = new URL(url);
+    const { request: open, agent } = (await (loaded ??= loadClients()))[
+      target.protocol === 'https:' ? 'https' : 'http'
+    ];
+    return await new Promise((resolve) => {
       const request = open(target, {
         method: 'POST',
         agent,
@@ -73,6 +80,7 @@ export const createWebhookClient = (options: {
       });
       request.end(body);
     });
+  };
 
   return {
     post: async (request, signal) => {
@@ -85,8 +93,10 @@ export const createWebhookClient = (options: {
       }
     },
     close: () => {
-      plain.agent.destroy();
-      secure.agent.destroy();
+      void loaded?.then(({ http, https }) => {
+        http.agent.destroy();
+        https.agent.destroy();
+      });
     },
   };
 };

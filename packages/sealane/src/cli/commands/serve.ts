@@ -1,6 +1,3 @@
-import { flushCompileCache } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
-
 import type { Command } from 'commander';
 
 import {
@@ -25,6 +22,7 @@ import { typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findPortHolder } from '../port-holder.ts';
 import type { RunCommand } from '../run-command.ts';
+import { settleHeap } from '../settle-heap.ts';
 
 export const addServeCommand = (program: Command, run: RunCommand): void => {
   const serve = program.command('serve').description('run the service until Ctrl-C');
@@ -70,16 +68,13 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
 
   const service = await start({ ...config, adminKey }, log);
   const { grpcAddress } = service;
+  settleHeap();
   if (output.isJson)
     output.document({ ready: true, url: service.url, ...(grpcAddress !== undefined && { grpc: grpcAddress }) });
   else {
     output.line(`sealane ready on ${service.url}`);
     for (const line of whatToTry(context, loaded, service)) output.line(line);
   }
-  // A service may run for months: what was compiled for this start is kept for the next one now.
-  flushCompileCache();
-  // `bin/start.mjs` kept the nursery of the heap small while everything was loaded; under load it may grow.
-  setFlagsFromString('--semi-space-growth-factor=2');
   onChange = () => void reload(context, flags, service, adminKey, log);
   if (isChanged) onChange();
   await stop;
