@@ -108,7 +108,8 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
 const addOpenRoutes = (app: FastifyInstance, deps: HttpDeps, options: HttpOptions, send: JsonSender): void => {
   const add = createRouteAdder(app, send, asRpcError);
   const cards = createCardHandlers({ ...deps, options, send });
-  for (const base of ['', '/agents/:name']) {
+  // Some clients look for the card below the address that they call, whatever the origin has.
+  for (const base of ['', '/a2a', '/agents/:name']) {
     add(`${base}/.well-known/agent-card.json`, { GET: cards.card });
     add(`${base}/.well-known/agent.json`, { GET: cards.oldCard });
   }
