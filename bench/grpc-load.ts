@@ -2,9 +2,8 @@ import { SendMessageRequest } from '@a2a-js/sdk';
 import { A2AService } from '@a2a-js/sdk/server/grpc';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 
-import { type LoadOptions, type LoadResult, within } from './load.ts';
+import { createTally, type LoadOptions, type LoadResult, summaryOf, within } from './load.ts';
 import { BENCH_KEY, numberText } from './requests.ts';
-import { createSamples, percentile } from './statistics.ts';
 
 /** A unary gRPC call with numbered variants: bytes in, bytes out, so that the client's codecs do not show. */
 export interface GrpcWorkload {
@@ -52,10 +51,7 @@ export const runGrpcLoad = async (workload: GrpcWorkload, options: LoadOptions):
   const { path } = A2AService.sendMessage;
   const asIs = (bytes: Buffer): Buffer => bytes;
 
-  const latencies = createSamples();
-  let right = 0;
-  let errors = 0;
-  let firstError: string | undefined;
+  const tally = createTally();
   const started = performance.now();
   const deadline = started + options.durationMs;
 
@@ -66,11 +62,7 @@ export const runGrpcLoad = async (workload: GrpcWorkload, options: LoadOptions):
         const sentAt = performance.now();
         client.makeUnaryRequest(path, asIs, asIs, workload.request(n), metadata, (error, answer) => {
           const now = performance.now();
-          latencies.add(now - sentAt);
-          const fault = error ? error.message : workload.fault(n, answer ?? Buffer.alloc(0));
-          if (fault === undefined) right++;
-          else errors++;
-          firstError ??= fault;
+          tally.answered(now - sentAt, error ? error.message : workload.fault(n, answer ?? Buffer.alloc(0)));
           if (now < deadline) next();
           else resolve();
         });
@@ -86,14 +78,5 @@ export const runGrpcLoad = async (workload: GrpcWorkload, options: LoadOptions):
   } finally {
     for (const client of clients) client.close();
   }
-  const elapsedMs = performance.now() - started;
-  const sorted = latencies.sorted();
-  return {
-    requests: sorted.length,
-    errors,
-    firstError,
-    perSecond: (right / elapsedMs) * 1000,
-    p50Ms: percentile(sorted, 0.5),
-    p99Ms: percentile(sorted, 0.99),
-  };
+  return summaryOf(tally, performance.now() - started);
 };

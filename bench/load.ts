@@ -43,33 +43,50 @@ export const runLoad = async (workload: Workload, options: LoadOptions): Promise
   );
   for (const connection of connections) stack.use(connection);
 
-  const latencies = createSamples();
-  let right = 0;
-  let errors = 0;
-  let firstError: string | undefined;
-  const count = (error: string | undefined): void => {
-    if (error === undefined) right++;
-    else errors++;
-    firstError ??= error;
-  };
-
+  const tally = createTally();
   const started = performance.now();
   const deadline = started + options.durationMs;
   const loops = connections.map((connection) =>
-    keepBusy(connection, workload, deadline, (latencyMs, error) => {
-      latencies.add(latencyMs);
-      count(error);
-    }).catch((error: Error) => count(error.message)),
+    keepBusy(connection, workload, deadline, tally.answered).catch((error: Error) => tally.failed(error.message)),
   );
   await within(Promise.all(loops), options.durationMs + ANSWER_TIMEOUT_MS, options.signal);
-  const elapsedMs = performance.now() - started;
+  return summaryOf(tally, performance.now() - started);
+};
 
+/** What is counted while a load runs. */
+export interface Tally {
+  readonly answered: (latencyMs: number, error: string | undefined) => void;
+  readonly failed: (error: string) => void;
+  readonly latencies: ReturnType<typeof createSamples>;
+  readonly counts: { right: number; errors: number; firstError: string | undefined };
+}
+
+export const createTally = (): Tally => {
+  const latencies = createSamples();
+  const counts: Tally['counts'] = { right: 0, errors: 0, firstError: undefined };
+  const failed = (error: string): void => {
+    counts.errors++;
+    counts.firstError ??= error;
+  };
+  return {
+    latencies,
+    counts,
+    failed,
+    answered: (latencyMs, error) => {
+      latencies.add(latencyMs);
+      if (error === undefined) counts.right++;
+      else failed(error);
+    },
+  };
+};
+
+export const summaryOf = ({ latencies, counts }: Tally, elapsedMs: number): LoadResult => {
   const sorted = latencies.sorted();
   return {
     requests: sorted.length,
-    errors,
-    firstError,
-    perSecond: (right / elapsedMs) * 1000,
+    errors: counts.errors,
+    firstError: counts.firstError,
+    perSecond: (counts.right / elapsedMs) * 1000,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
   };

@@ -2,12 +2,11 @@ import { type handleServerStreamingCall, type handleUnaryCall, Metadata } from '
 
 import type { ErrorCode, SealaneError } from '#domain';
 import type { StreamItem } from '#engine';
-import type { CallContext, StreamResult } from '#protocol';
+import type { CallContext, LiveCall, LiveCalls, StreamResult } from '#protocol';
 
 import { contextOf } from './call-context.ts';
 import type { Gate } from './gate.ts';
 import type { GrpcDeps, GrpcOptions } from './grpc-deps.ts';
-import type { LiveCalls } from './live-calls.ts';
 import type { Rpc, RpcService } from './rpc-service.ts';
 import { statusOf } from './status.ts';
 import { createStreamWriter } from './stream-writer.ts';
@@ -68,7 +67,7 @@ export const createCallHandlers = (
     (rpc: Rpc): handleUnaryCall<Buffer, Buffer> =>
     (call, callback) => {
       const beganAt = performance.now();
-      const liveCall = live.open(call);
+      const liveCall = openLiveCall(live, call);
       const { signal } = liveCall;
       const answer = async (): Promise<Buffer> => {
         const context = openContext(call, signal);
@@ -97,7 +96,7 @@ export const createCallHandlers = (
     const encode = createItemEncoder(rpc);
     return (call) => {
       const beganAt = performance.now();
-      const liveCall = live.open(call);
+      const liveCall = openLiveCall(live, call);
       const { signal } = liveCall;
       let isCounted = false;
       const writeAll = async (): Promise<void> => {
@@ -138,6 +137,14 @@ export const createCallHandlers = (
   };
 
   return { unary, stream };
+};
+
+/** Also told of a call that has been answered: by then nobody listens to its signal. */
+const openLiveCall = (live: LiveCalls, call: Asked): LiveCall => {
+  const opened = live.open();
+  if (call.cancelled) opened.leave();
+  else call.on('cancelled', () => opened.leave());
+  return opened;
 };
 
 /** A reader counts for itself, so an item out of line would make it lose or repeat one: better no stream than that. */

@@ -2,10 +2,10 @@ import { type Metadata, ServerInterceptingCall, type ServerInterceptor } from '@
 
 import { SealaneError } from '#domain';
 import { createAuthorizer, type KeyHolder } from '#identity';
+import { closing, type LiveCalls } from '#protocol';
 
 import { authorizationOf } from './call-context.ts';
 import type { GrpcDeps } from './grpc-deps.ts';
-import { closing, type LiveCalls } from './live-calls.ts';
 import { statusOf } from './status.ts';
 
 export interface Gate {

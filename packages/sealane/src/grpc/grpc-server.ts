@@ -4,12 +4,11 @@ import { type AddressInfo, createServer } from 'node:net';
 
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 
-import { errorForCaller } from '#protocol';
+import { createLiveCalls, errorForCaller } from '#protocol';
 
 import { createCallHandlers, type HandlerDeps } from './call-handlers.ts';
 import { createGate } from './gate.ts';
 import { GRPC_DEFAULTS, type GrpcDeps, type GrpcOptions } from './grpc-deps.ts';
-import { createLiveCalls } from './live-calls.ts';
 import { joinAddress } from './public-address.ts';
 import type { RpcService } from './rpc-service.ts';
 import { createV03Service } from './v03-service.ts';

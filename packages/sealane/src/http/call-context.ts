@@ -1,13 +1,14 @@
+import type { ServerResponse } from 'node:http';
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { ErrorCode, SealaneError } from '#domain';
-import { type CallContext, type Negotiated, negotiateExtensions } from '#protocol';
+import { type CallContext, type LiveCalls, type Negotiated, negotiateExtensions } from '#protocol';
 
 import { holderOf } from './access.ts';
 import { baseUrlOf } from './base-url.ts';
 import { explain } from './error-replies.ts';
 import type { HttpDeps, HttpOptions } from './http-deps.ts';
-import type { LiveCalls } from './live-calls.ts';
 
 export interface CallDeps extends Pick<HttpDeps, 'registry' | 'log' | 'metrics'> {
   readonly live: LiveCalls;
@@ -36,7 +37,7 @@ export const openCall = (
     agent === undefined ? registry.findDefault() : registry.require(agent),
     headers,
   );
-  const signal = live.open(reply.raw);
+  const signal = signalOf(live, reply.raw);
   return {
     context: {
       caller:
@@ -57,6 +58,13 @@ export const openCall = (
       }
     },
   };
+};
+
+/** Aborts when the caller leaves before its answer is whole, or when everything closes. */
+const signalOf = (live: LiveCalls, response: ServerResponse): AbortSignal => {
+  const call = live.open();
+  response.once('close', () => (response.writableFinished ? call[Symbol.dispose]() : call.leave()));
+  return call.signal;
 };
 
 /** The protocol version that is asked for: by the header, or by the query parameter of the same name. */

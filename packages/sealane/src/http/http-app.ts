@@ -1,5 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 
+import { closing, createLiveCalls, type LiveCalls } from '#protocol';
+
 import { requireAdmin, requireKey } from './access.ts';
 import { addAdminRoutes } from './admin/admin-routes.ts';
 import { addBodyReaders } from './body-reader.ts';
@@ -9,7 +11,6 @@ import { asAdminError, asRpcError, createErrorReplier, refuseConnection } from '
 import { createHealthHandler, createMetricsHandler, createReadyHandler } from './health-routes.ts';
 import { HTTP_DEFAULTS, type HttpDeps, type HttpOptions } from './http-deps.ts';
 import { createJsonSender, type JsonSender } from './json-reply.ts';
-import { closing, createLiveCalls } from './live-calls.ts';
 import { createRouteAdder, METHODS } from './method-routes.ts';
 import { createOriginGuard } from './origin-guard.ts';
 import { createRequestIds } from './request-ids.ts';
@@ -124,7 +125,7 @@ const addKeyedRoutes = (
   deps: HttpDeps,
   options: HttpOptions,
   send: JsonSender,
-  live: ReturnType<typeof createLiveCalls>,
+  live: LiveCalls,
   findAddress: AddressFinder,
 ): void => {
   app.addHook('onRequest', requireKey(deps));

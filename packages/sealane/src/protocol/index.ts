@@ -34,6 +34,8 @@ export {
 export type { Fields } from './field-reader.ts';
 export { MAX_DEPTH, parseJson } from './json-text.ts';
 export { decodeMessage, MAX_PARTS } from './message-decoder.ts';
+export { closing, createLiveCalls } from './live-calls.ts';
+export type { LiveCall, LiveCalls } from './live-calls.ts';
 export { createProtocol } from './protocol.ts';
 export type { Protocol, ProtocolOptions } from './protocol.ts';
 export { createRpc, encodeRpcRefusal } from './rpc.ts';

@@ -14,13 +14,12 @@ const MAX_RPC_ID_LENGTH = 256;
 export const readEnvelope = (body: unknown): Envelope => {
   if (Array.isArray(body)) return refusal(null, 'Batches are not taken: send the requests one by one.');
   if (!isObject(body)) return refusal(null, 'A request is a JSON object with jsonrpc, id, method and params.');
-  const { id } = body;
+  // A2A has no notifications: whoever forgets the id wants an answer all the same, and gets one without it.
+  const { id = null } = body;
   if (!isRpcId(id)) {
     return refusal(
       null,
-      id === undefined
-        ? 'The request has no id: every A2A call has an answer, so give it one.'
-        : `The id must be a string of at most ${MAX_RPC_ID_LENGTH} characters, or a whole number below 2^53.`,
+      `The id must be a string of at most ${MAX_RPC_ID_LENGTH} characters, or a whole number below 2^53.`,
     );
   }
   if (body['jsonrpc'] !== '2.0') return refusal(id, 'The member jsonrpc must be "2.0".');

@@ -2,36 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { SealaneError } from '#domain';
-import { createAgentRegistry, type TaskService } from '#engine';
+import type { TaskService } from '#engine';
 
-import { agentNamed } from './agent-named.fixture.ts';
-import { ALL_CAPABILITIES } from './capabilities.ts';
-import type { CallContext, Dialect, ProtocolDeps } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
 import { ERRORS, errorForCaller } from './errors.ts';
-import { NOTHING_ASKED } from './extensions.ts';
+import { context, depsOf, nobody as service, refuse } from './refusing-service.fixture.ts';
 import { createRpc, type RpcAnswer } from './rpc.ts';
 import { createV1Dialect } from './v1-dialect.ts';
 
-const refuse = async (): Promise<never> => {
-  throw new SealaneError('task-not-found', 'There is no such task.');
-};
-const service: TaskService = {
-  send: refuse,
-  stream: refuse,
-  get: refuse,
-  list: refuse,
-  cancel: refuse,
-  subscribe: refuse,
-  events: refuse,
-  remove: refuse,
-  pushConfigs: { save: refuse, find: refuse, list: refuse, remove: refuse },
-};
-const depsOf = (serving: TaskService): ProtocolDeps => ({
-  service: serving,
-  registry: createAgentRegistry([agentNamed('main')]),
-  capabilities: ALL_CAPABILITIES,
-  extendedCard: refuse,
-});
 const extension: Dialect = {
   versions: [],
   methods: new Map([['objectives/create', async () => '{"made":true}']]),
@@ -43,14 +21,6 @@ const old: Dialect = {
   encodeError: ({ message }) => JSON.stringify({ old: message }),
 };
 const rpc = createRpc([createV1Dialect(depsOf(service)), old, extension]);
-const context: CallContext = {
-  caller: { owner: 'o', keyId: 'k', admin: false, agents: null, permission: 'guarded', tenant: '' },
-  agent: undefined,
-  headers: {},
-  extensions: NOTHING_ASKED,
-  baseUrl: () => 'http://localhost',
-  signal: new AbortController().signal,
-};
 const reported: unknown[] = [];
 const explain = (thrown: unknown) => errorForCaller(thrown, 'req-7', (error) => reported.push(error));
 const answer = (body: string, version?: string): Promise<RpcAnswer> => rpc.answer({ body, version, context, explain });
@@ -79,7 +49,6 @@ describe('the JSON-RPC envelope', () => {
     ['an empty batch', [], -32600, null],
     ['a text', '"hi"', -32600, null],
     ['null', 'null', -32600, null],
-    ['no id', { ...request, id: undefined }, -32600, null],
     ['an id that is an object', { ...request, id: {} }, -32600, null],
     ['an id that is a fraction', { ...request, id: 1.5 }, -32600, null],
     ['an id that no double holds', '{"jsonrpc":"2.0","id":12345678901234567890,"method":"GetTask"}', -32600, null],
@@ -90,6 +59,7 @@ describe('the JSON-RPC envelope', () => {
     ['a method that is a number', { ...request, method: 5 }, -32600, 1],
     ['an unknown method', { ...request, method: 'Nope' }, -32601, 1],
     ['a method of every object', { ...request, method: 'constructor' }, -32601, 1],
+    ['an unknown method without an id', { ...request, id: undefined, method: 'Nope' }, -32601, null],
     ['params that are a list', { ...request, params: [] }, -32602, 1],
     ['nesting that is too deep', `${'['.repeat(10_000)}${']'.repeat(10_000)}`, -32600, null],
   ])('refuses %s', async (_name, body, code, id) => {
@@ -101,6 +71,11 @@ describe('the JSON-RPC envelope', () => {
 
   it('echoes a usable id, whatever else is wrong', async () => {
     for (const id of ['a', 0, -5, null, '\ud800']) expect((await ask({ ...request, id })).id).toEqual(id);
+  });
+
+  it('answers a request without an id, since A2A has no notifications', async () => {
+    const { id: _none, ...without } = await ask(request);
+    expect(await ask({ ...request, id: undefined })).toEqual({ ...without, id: null });
   });
 
   it('names the known methods to whoever asks for another', async () => {

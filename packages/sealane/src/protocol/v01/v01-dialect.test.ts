@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SealaneError } from '#domain';
 import type { SendRequest, TaskService } from '#engine';
 
-import { context, depsOf, nobody, refuse } from '../v03/refusing-service.fixture.ts';
+import { context, depsOf, nobody, refuse } from '../refusing-service.fixture.ts';
 import { taskIdOf } from './client-task.ts';
 import { createV01Dialect } from './v01-dialect.ts';
 import { encodeV01Error } from './v01-errors.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SealaneError, type State, STATES } from '#domain';
 import type { SendRequest, StreamItem, TaskService } from '#engine';
 
-import { context, depsOf, nobody, refuse } from './refusing-service.fixture.ts';
+import { context, depsOf, nobody, refuse } from '../refusing-service.fixture.ts';
 import { createV03Dialect } from './v03-dialect.ts';
 import { encodeV03StreamItem } from './v03-encoder.ts';
 

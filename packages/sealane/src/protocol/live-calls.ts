@@ -1,19 +1,17 @@
 import { SealaneError } from '#domain';
 
-/** What of a call of gRPC tells that its caller has left. */
-export interface Leaving {
-  readonly cancelled: boolean;
-  on(event: 'cancelled', listener: () => void): unknown;
-}
-
+/** A call under way. Disposed when its answer is whole. */
 export interface LiveCall extends Disposable {
   /** Aborts when the caller leaves before its answer is whole, or when everything closes. */
   readonly signal: AbortSignal;
+  /** The caller has left. What its call has started goes on. */
+  leave(): void;
 }
 
-/** The calls under way, each with the signal that ends it early. What a call has started goes on. */
+/** The calls under way on a binding, each with the signal that ends it early. */
 export interface LiveCalls {
-  open(call: Leaving): LiveCall;
+  open(): LiveCall;
+  /** Ends all of them; what they started goes on. */
   closeAll(): void;
   readonly isClosing: boolean;
 }
@@ -25,18 +23,18 @@ export const createLiveCalls = (): LiveCalls => {
   const live = new Set<AbortController>();
   let isClosing = false;
   return {
-    open: (call) => {
+    open: () => {
       const controller = new AbortController();
-      if (call.cancelled) controller.abort(LEFT);
-      else if (isClosing) controller.abort(closing());
+      if (isClosing) controller.abort(closing());
       live.add(controller);
-      const dispose = (): void => void live.delete(controller);
-      // Also told of a call that has been answered: by then nobody listens to its signal.
-      call.on('cancelled', () => {
-        dispose();
-        controller.abort(LEFT);
-      });
-      return { signal: controller.signal, [Symbol.dispose]: dispose };
+      return {
+        signal: controller.signal,
+        leave: () => {
+          live.delete(controller);
+          controller.abort(LEFT);
+        },
+        [Symbol.dispose]: () => live.delete(controller),
+      };
     },
     closeAll: () => {
       isClosing = true;

@@ -1,10 +1,10 @@
 import { SealaneError } from '#domain';
 import { createAgentRegistry, type TaskService } from '#engine';
 
-import { agentNamed } from '../agent-named.fixture.ts';
-import { ALL_CAPABILITIES } from '../capabilities.ts';
-import type { CallContext, ProtocolDeps } from '../dialect.ts';
-import { NOTHING_ASKED } from '../extensions.ts';
+import { agentNamed } from './agent-named.fixture.ts';
+import { ALL_CAPABILITIES } from './capabilities.ts';
+import type { CallContext, ProtocolDeps } from './dialect.ts';
+import { NOTHING_ASKED } from './extensions.ts';
 
 export const refuse = async (): Promise<never> => {
   throw new SealaneError('task-not-found', 'There is no such task.');
