@@ -14,6 +14,8 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 /** How a part of the service words its errors. */
 export interface ErrorWording {
   readonly contentType: string;
+  /** Where its specification has another HTTP status than HTTP itself suggests. */
+  readonly statusOf?: (error: SealaneError) => number;
   readonly encode: (error: SealaneError, status: number) => string;
 }
 
@@ -37,8 +39,8 @@ export const createErrorReplier =
   (send: JsonSender, log: Logger, wordingOf: (request: FastifyRequest) => ErrorWording) =>
   (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const error = explain(fromFramework(thrown), request.id, log);
+    const { contentType, encode, statusOf = httpStatusOf } = wordingOf(request);
     const status = statusOf(error);
-    const { contentType, encode } = wordingOf(request);
     send(request, reply, status, encode(error, status), {
       'content-type': contentType,
       ...retryHeaders(error),
@@ -48,8 +50,9 @@ export const createErrorReplier =
     });
   };
 
-/** REST and JSON-RPC call a wrong content type 400; for the body of an HTTP request there is a better status. */
-const statusOf = ({ code }: SealaneError): number => (code === 'content-type-not-supported' ? 415 : ERRORS[code].http);
+/** For a body of a wrong type there is a better status than the 400 of A2A's table. */
+const httpStatusOf = ({ code }: SealaneError): number =>
+  code === 'content-type-not-supported' ? 415 : ERRORS[code].http;
 
 export const retryHeaders = ({ retryAfterMs }: SealaneError): Record<string, string> =>
   retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };

@@ -19,7 +19,7 @@ export const addKeyRoutes = ({ add, send, deps }: AdminScope): void => {
       // A key for an agent that does not exist is a typing error, found out here and not at its first use.
       for (const agent of wanted.agents ?? []) registry.require(agent);
       const { record, secret } = await keys.create(wanted, holderOf(request).keyId);
-      send(request, reply, 201, JSON.stringify({ id: record.id, name: record.name, key: secret }));
+      send(request, reply, 201, JSON.stringify({ ...viewOf(record), key: secret }));
     },
   });
 

@@ -218,7 +218,7 @@ describe('a refusal over REST', () => {
     const large = await ask('POST', '/message:send', `"${'x'.repeat(1024 * 1024)}"`);
     expect([large.status, reasonOf(large)]).toEqual([413, 'TOO_LARGE']);
     const typed = await ask('POST', '/message:send', '{}', { 'content-type': 'text/plain' });
-    expect([typed.status, reasonOf(typed)]).toEqual([415, 'CONTENT_TYPE_NOT_SUPPORTED']);
+    expect([typed.status, reasonOf(typed)]).toEqual([400, 'CONTENT_TYPE_NOT_SUPPORTED']);
     const nobody = await ask('POST', '/agents/nobody/message:send', message('x'));
     expect([nobody.status, reasonOf(nobody)]).toEqual([404, 'AGENT_NOT_FOUND']);
     const bug = await ask('POST', '/message:send', message('break'));

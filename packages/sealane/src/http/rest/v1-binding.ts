@@ -9,6 +9,8 @@ const CONTENT_TYPE = 'application/a2a+json';
 /** Errors in Google's form (AIP-193), as A2A 1.0 §11.6 has it. */
 export const asRestError: ErrorWording = {
   contentType: CONTENT_TYPE,
+  // §5.4 of 1.0.1 has 400 where 1.0.0 had 415, for bodies of a wrong type too.
+  statusOf: ({ code }) => ERRORS[code].http,
   encode: (error, status) =>
     JSON.stringify({
       error: { code: status, status: ERRORS[error.code].grpc, message: error.message, details: errorDetailsOf(error) },
