@@ -95,7 +95,8 @@ export const createEngine = (options: EngineOptions): Engine => {
   const history = async (run: Run): Promise<readonly Message[]> => {
     const task = await store.find('all', run.token.taskId);
     const messages = task ? (JSON.parse(task.history) as Message[]) : [];
-    return messages.filter(({ messageId }) => messageId !== run.message.messageId);
+    const own = messages.findLastIndex(({ messageId }) => messageId === run.message.messageId);
+    return own < 0 ? messages : messages.toSpliced(own, 1);
   };
   const runs = createLiveRuns({
     store,

@@ -3,7 +3,9 @@ import type { Refusal } from '#store';
 
 /** A foreign task and an unknown one are told apart by nobody: same code, same words. */
 export const taskNotFound = (id: string): SealaneError =>
-  new SealaneError('task-not-found', `There is no task "${id}" that this key may see.`, { facts: { taskId: id } });
+  new SealaneError('task-not-found', `Task "${id}" was not found among those that this key may see.`, {
+    facts: { taskId: id },
+  });
 
 /** What the store refused, in words for the caller. */
 export const refusalOf = (

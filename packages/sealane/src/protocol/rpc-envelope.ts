@@ -5,7 +5,13 @@ import { isObject } from './field-reader.ts';
 export type RpcId = string | number | null;
 
 export type Envelope =
-  | { readonly ok: true; readonly id: RpcId; readonly method: string; readonly params: unknown }
+  | {
+      readonly ok: true;
+      readonly id: RpcId;
+      readonly isNotification: boolean;
+      readonly method: string;
+      readonly params: unknown;
+    }
   | { readonly ok: false; readonly id: RpcId; readonly error: SealaneError };
 
 const MAX_RPC_ID_LENGTH = 256;
@@ -14,7 +20,6 @@ const MAX_RPC_ID_LENGTH = 256;
 export const readEnvelope = (body: unknown): Envelope => {
   if (Array.isArray(body)) return refusal(null, 'Batches are not taken: send the requests one by one.');
   if (!isObject(body)) return refusal(null, 'A request is a JSON object with jsonrpc, id, method and params.');
-  // A2A has no notifications: whoever forgets the id wants an answer all the same, and gets one without it.
   const { id = null } = body;
   if (!isRpcId(id)) {
     return refusal(
@@ -25,7 +30,7 @@ export const readEnvelope = (body: unknown): Envelope => {
   if (body['jsonrpc'] !== '2.0') return refusal(id, 'The member jsonrpc must be "2.0".');
   const { method } = body;
   if (typeof method !== 'string' || method === '') return refusal(id, 'The member method must be a string.');
-  return { ok: true, id, method, params: body['params'] };
+  return { ok: true, id, isNotification: body['id'] === undefined, method, params: body['params'] };
 };
 
 const refusal = (id: RpcId, message: string): Envelope => ({

@@ -49,6 +49,9 @@ describe('the JSON-RPC envelope', () => {
     ['an empty batch', [], -32600, null],
     ['a text', '"hi"', -32600, null],
     ['null', 'null', -32600, null],
+    ['no id', { ...request, id: undefined }, -32600, null],
+    ['no id and an unknown method', { ...request, id: undefined, method: 'Nope' }, -32601, null],
+    ['no id and params that are a text', { ...request, id: undefined, params: 'x' }, -32602, null],
     ['an id that is an object', { ...request, id: {} }, -32600, null],
     ['an id that is a fraction', { ...request, id: 1.5 }, -32600, null],
     ['an id that no double holds', '{"jsonrpc":"2.0","id":12345678901234567890,"method":"GetTask"}', -32600, null],
@@ -59,7 +62,6 @@ describe('the JSON-RPC envelope', () => {
     ['a method that is a number', { ...request, method: 5 }, -32600, 1],
     ['an unknown method', { ...request, method: 'Nope' }, -32601, 1],
     ['a method of every object', { ...request, method: 'constructor' }, -32601, 1],
-    ['an unknown method without an id', { ...request, id: undefined, method: 'Nope' }, -32601, null],
     ['params that are a list', { ...request, params: [] }, -32602, 1],
     ['nesting that is too deep', `${'['.repeat(10_000)}${']'.repeat(10_000)}`, -32600, null],
   ])('refuses %s', async (_name, body, code, id) => {
@@ -71,11 +73,6 @@ describe('the JSON-RPC envelope', () => {
 
   it('echoes a usable id, whatever else is wrong', async () => {
     for (const id of ['a', 0, -5, null, '\ud800']) expect((await ask({ ...request, id })).id).toEqual(id);
-  });
-
-  it('answers a request without an id, since A2A has no notifications', async () => {
-    const { id: _none, ...without } = await ask(request);
-    expect(await ask({ ...request, id: undefined })).toEqual({ ...without, id: null });
   });
 
   it('names the known methods to whoever asks for another', async () => {

@@ -5,6 +5,7 @@ import type { CallHeaders } from './call-headers.ts';
 import type { CallContext, Dialect } from './dialect.ts';
 import { encodeRpcError } from './errors.ts';
 import { requireExtensions } from './extensions.ts';
+import { invalid, isObject } from './field-reader.ts';
 import { parseJson } from './json-text.ts';
 import { readEnvelope, type RpcId } from './rpc-envelope.ts';
 import { findVersion, versionNotSupported } from './version.ts';
@@ -84,6 +85,7 @@ export const createRpc = (dialects: readonly [Dialect, ...Dialect[]], settle?: S
       const run = dialect.methods.get(envelope.method);
       if (run === undefined) throw methodNotFound(envelope.method, dialect);
       method = envelope.method;
+      if (envelope.isNotification) throw noId(params);
       requireExtensions(context.extensions);
       const result = await run(params, context);
       if (typeof result === 'string')
@@ -116,6 +118,12 @@ const takesOnlyEvents = ({ accept }: CallHeaders): boolean =>
 async function* failing(thrown: unknown): AsyncGenerator<StreamItem, void, undefined> {
   throw thrown;
 }
+
+/** Nobody could hear the answer, so nothing is done; what else is wrong with the request is said first. */
+const noId = (params: unknown): SealaneError =>
+  params === undefined || isObject(params)
+    ? new SealaneError('invalid-request', 'The request has no id: every A2A call has an answer, so give it one.')
+    : invalid('params', 'must be an object.');
 
 const methodNotFound = (method: string, { methods }: Dialect): SealaneError =>
   new SealaneError(

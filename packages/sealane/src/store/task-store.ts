@@ -181,7 +181,7 @@ export interface Admitted {
   readonly events: readonly Event[];
   /** Set when the turn started in this transaction: the caller holds the run now. */
   readonly run?: Run;
-  /** The message was known already (same idempotency key, or same messageId in this task): nothing was written. */
+  /** The message was known already (same idempotency key, or same messageId and parts in this task): nothing was written. */
   readonly again: boolean;
 }
 

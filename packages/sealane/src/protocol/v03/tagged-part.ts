@@ -27,10 +27,10 @@ const decodeTaggedPart = (value: unknown, field: string, tag: PartTag): Part => 
   return metadata === undefined ? content : { ...content, metadata };
 };
 
-/** Its tag says what a part is; without one its only member does. */
+/** Its tag says what a part is, or the tag of the other dialect; without one its only member does. */
 const shapeOf = (fields: Fields, field: string, tag: PartTag): Shape => {
-  const named = fields[tag];
-  if (named === undefined || named === null) {
+  const named = fields[tag] ?? fields[tag === 'kind' ? 'type' : 'kind'] ?? undefined;
+  if (named === undefined) {
     const [only, ...others] = SHAPES.filter((shape) => fields[shape] !== undefined && fields[shape] !== null);
     if (only === undefined || others.length > 0) throw invalid(`${field}.${tag}`, 'is missing: say what the part is.');
     return only;

@@ -51,7 +51,14 @@ export const createV03Dialect = (deps: ProtocolDeps): Dialect => {
 
   const cancel: Method = async (params, context) => {
     const { id } = decodeTaskParams(params);
-    return encodeV03Task(await service.cancel(callerOf(context, undefined), id));
+    const caller = callerOf(context, undefined);
+    // 1.0 lets a cancel be repeated; before it, an ended task is an ended task.
+    if ((await service.get(caller, id)).state === 'canceled') {
+      throw new SealaneError('task-not-cancelable', `Task "${id}" has been canceled before.`, {
+        facts: { taskId: id },
+      });
+    }
+    return encodeV03Task(await service.cancel(caller, id));
   };
 
   /**

@@ -158,6 +158,10 @@ function* insertTurn(
   );
 }
 
+/** Clients that use an id for several messages are careless, but what they say must not be lost: words count, too. */
+const isRepeat = (known: Message, message: Message): boolean =>
+  known.messageId === message.messageId && JSON.stringify(known.parts) === JSON.stringify(message.parts);
+
 /** A message to a task that exists: its next turn, or an answer to its live run. */
 export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   const { message, at } = followUp;
@@ -168,7 +172,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   if (lane) yield* first(LOCK_LANE, lane.k);
   yield* first(LOCK_HEAD, row.k);
   const task = yield* loadTask((yield* visibleTask(followUp.scope, followUp.id)) ?? row);
-  if ((JSON.parse(task.history) as Message[]).some((known) => known.messageId === message.messageId)) {
+  if ((JSON.parse(task.history) as Message[]).some((known) => isRepeat(known, message))) {
     return { ok: true, value: { task, events: [], again: true } };
   }
   if (isTerminal(task.state)) return { ok: false, why: 'terminal' };

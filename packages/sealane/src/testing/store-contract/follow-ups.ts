@@ -140,6 +140,15 @@ export const describeFollowUps = ({ it, expect }: Suite): void => {
     expect(await c.log(id)).toHaveLength(6);
   });
 
+  it('a messageId that the task knows, with other words, is another message', async (c) => {
+    const me = await c.instance();
+    const first = c.message('which?');
+    const id = await c.interrupted(me, { message: first });
+    const other = { ...c.message('that one'), messageId: first.messageId };
+    expect(accepted(await c.follow(id, { message: other, slot: { instance: me } })).again).toBe(false);
+    expect(accepted(await c.follow(id, { message: other })).again).toBe(true);
+  });
+
   it('a messageId that another task knows is new to this one', async (c) => {
     const me = await c.instance();
     const message = c.message();
