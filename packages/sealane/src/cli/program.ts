@@ -3,11 +3,13 @@ import { Command } from 'commander';
 import { addBackupCommand } from './commands/backup.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
+import { addInviteCommand } from './commands/invite.ts';
 import { addKeysCommand } from './commands/keys.ts';
 import { addLanesCommand } from './commands/lanes.ts';
 import { addRestoreCommand } from './commands/restore.ts';
 import { addSendCommand } from './commands/send.ts';
 import { addServeCommand } from './commands/serve.ts';
+import { addServiceCommand } from './commands/service.ts';
 import { addTasksCommand } from './commands/tasks.ts';
 import { addWatchCommand } from './commands/watch.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
@@ -34,6 +36,8 @@ export const createProgram = (version: string): Command => {
     addTasksCommand,
     addLanesCommand,
     addKeysCommand,
+    addInviteCommand,
+    addServiceCommand,
     addDoctorCommand,
     addConfigCommand,
     addBackupCommand,

@@ -28,7 +28,7 @@ const instance = (more: Partial<KeysOptions> = {}) =>
 const bearer = (secret: string): string => `Bearer ${secret}`;
 
 describe('API keys', () => {
-  it('lets the holder of a new key in as its owner, with the least rights by default', async () => {
+  it('lets the holder of a new key in as its owner, guarded by default', async () => {
     const keys = instance();
     const { secret, record } = await keys.create({ name: 'alice' }, 'admin');
     expect(secret).toMatch(/^sl_[\w-]{32}$/);
@@ -37,7 +37,7 @@ describe('API keys', () => {
       keyId: record.id,
       admin: false,
       agents: null,
-      permission: 'read-only',
+      permission: 'guarded',
       tenant: '',
       ratePerMinute: null,
     });
@@ -115,13 +115,13 @@ describe('API keys', () => {
   });
 
   it('lets the configuration narrow a key by its name', async () => {
-    const overrides = () => ({ agents: ['main'], ratePerMinute: 30, permission: 'guarded' as const });
+    const overrides = () => ({ agents: ['main'], ratePerMinute: 30, permission: 'read-only' as const });
     const keys = instance({ overrides });
     const { secret } = await keys.create({ name: 'hermes' }, 'admin');
     expect(await keys.authenticate(bearer(secret))).toMatchObject({
       agents: ['main'],
       ratePerMinute: 30,
-      permission: 'guarded',
+      permission: 'read-only',
     });
   });
 
@@ -132,6 +132,15 @@ describe('API keys', () => {
     for (const name of ['admin', 'key_abc', '', 'a b', 'x'.repeat(65)]) {
       await expect(keys.create({ name }, 'admin')).rejects.toMatchObject({ code: 'invalid-params' });
     }
+  });
+
+  it('refuses an end so far away that it is no date', async () => {
+    const keys = instance();
+    const expiresInMs = 281_000 * 365 * 86_400_000;
+    await expect(keys.create({ name: 'eternal', expiresInMs }, 'admin')).rejects.toMatchObject({
+      code: 'invalid-params',
+      message: expect.stringContaining('at most 100 years'),
+    });
   });
 
   it('records who made and revoked a key, and who was refused', async () => {

@@ -7,7 +7,7 @@ import type { AuditLog, KeyRecord, KeyStore } from '#store';
 
 import { createExpiringCache } from './expiring-cache.ts';
 import { createKeySecret, findBearer, hashKeySecret } from './key-secret.ts';
-import { checkNewKey, type NewKey, OPERATOR_OWNER, permissionOf } from './new-key.ts';
+import { checkNewKey, DEFAULT_PERMISSION, type NewKey, OPERATOR_OWNER, permissionOf } from './new-key.ts';
 import { createRefusalRecorder } from './refusal-recorder.ts';
 
 /** A caller, and how many requests a minute it may make; null is the service's default, `Infinity` no limit. */
@@ -130,7 +130,7 @@ export const createKeys = (options: KeysOptions): Keys => {
         hash: hashKeySecret(secret),
         admin: key.admin ?? false,
         agents: key.agents ?? null,
-        permission: key.permission ?? 'read-only',
+        permission: key.permission ?? DEFAULT_PERMISSION,
         ratePerMinute: key.ratePerMinute ?? null,
         createdAt: at,
         expiresAt: key.expiresInMs == null ? null : at + key.expiresInMs,

@@ -18,6 +18,15 @@ export const OPERATOR_OWNER = 'admin';
 /** The same names as in the configuration, without those that look like a key's id. */
 const NAME = /^(?!key_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+/**
+ * What a key may do when its maker does not say. `agent-default`, the rights that the agent has anyway, is never a
+ * default: it belongs to the operator's own key.
+ */
+export const DEFAULT_PERMISSION: Permission = 'guarded';
+
+/** A hundred years; the end of a key must be an instant that can be written as a date. */
+const LONGEST_MS = 100 * 365 * 86_400_000;
+
 const PERMISSIONS: readonly Permission[] = ['read-only', 'guarded', 'workspace', 'agent-default'];
 
 /** A word that this version does not know must not grant more than the least. */
@@ -45,7 +54,11 @@ export const checkNewKey = (key: NewKey): void => {
   if (key.ratePerMinute != null && !(Number.isSafeInteger(key.ratePerMinute) && key.ratePerMinute >= 1)) {
     refuse('ratePerMinute', 'A rate is a whole number of requests a minute, at least 1.');
   }
-  if (key.expiresInMs != null && !(Number.isSafeInteger(key.expiresInMs) && key.expiresInMs >= 1)) {
+  const { expiresInMs } = key;
+  if (expiresInMs != null && !(Number.isSafeInteger(expiresInMs) && expiresInMs >= 1)) {
     refuse('expiresInMs', 'expiresInMs is a whole number of milliseconds, at least 1.');
+  }
+  if (expiresInMs != null && expiresInMs > LONGEST_MS) {
+    refuse('expiresInMs', 'A key is valid for at most 100 years: leave expiresInMs out for one without an end.');
   }
 };

@@ -1,26 +1,14 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 
-import { adminKeyFile, findAdminKey, rateSchema } from '#config';
+import { adminKeyFile, findAdminKey } from '#config';
 
 import { CliError } from '../cli-error.ts';
 import type { CliContext } from '../cli-context.ts';
 import { typed } from '../command-name.ts';
+import { createKey, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { RunCommand } from '../run-command.ts';
 import { table } from '../table.ts';
-
-interface KeyView {
-  readonly id: string;
-  readonly name: string;
-  readonly owner: string;
-  readonly admin: boolean;
-  readonly agents: readonly string[] | null;
-  readonly permission: string;
-  readonly ratePerMinute: number | null;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-}
 
 interface CreateOptions {
   readonly owner?: string;
@@ -52,22 +40,20 @@ export const addKeysCommand = (program: Command, run: RunCommand): void => {
     .option('--agents <names>', 'agents it may use, with commas between them (all without it)', (names: string) =>
       names.split(',').map((name) => name.trim()),
     )
-    .option('--permission <level>', 'read-only, guarded, workspace or agent-default', knownPermission)
+    .option('--permission <level>', 'read-only, guarded, workspace or agent-default (guarded)', knownPermission)
     .option('--rate <rate>', 'requests it may make, like 30/min', knownRate)
-    .option('--expires <time>', 'how long it is valid, like 12h or 30d', duration)
+    .option('--expires <time>', 'how long it is valid, like 12h, 30d or 1y', lifetime)
     .addHelpText(
       'after',
       '\nExamples:\n  sealane keys create hermes --agents main --permission guarded --rate 30/min\n  sealane keys create ci --expires 30d --json | jq -r .key',
     )
     .action((name: string, { rate, expires, ...options }: CreateOptions, command: Command) =>
       run(command, async ({ output, client }) => {
-        const made = await (
-          await client()
-        ).post<{ readonly id: string; readonly name: string; readonly key: string }>('/admin/keys', {
+        const made = await createKey(await client(), {
           name,
           ...options,
-          ...(rate !== undefined && { ratePerMinute: rate }),
-          ...(expires !== undefined && { expiresInMs: expires }),
+          ratePerMinute: rate,
+          expiresInMs: expires,
         });
         output.result(made, () => made.key);
         output.note(`This is the only time it is shown. Take it back with: ${typed('keys', 'revoke', made.name)}`);
@@ -139,25 +125,3 @@ const describeKeys = (keys: readonly KeyView[]): readonly string[] =>
       key.id,
     ]),
   );
-
-const PERMISSIONS = ['read-only', 'guarded', 'workspace', 'agent-default'];
-
-const knownPermission = (level: string): string => {
-  if (!PERMISSIONS.includes(level)) throw new InvalidArgumentError(`It must be ${PERMISSIONS.join(', ')}.`);
-  return level;
-};
-
-const knownRate = (text: string): number => {
-  const rate = rateSchema.safeParse(text);
-  if (!rate.success) throw new InvalidArgumentError(`It ${rate.error.issues[0]?.message ?? 'is not a rate'}.`);
-  return rate.data;
-};
-
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-const duration = (text: string): number => {
-  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (count === undefined || Number(count) === 0)
-    throw new InvalidArgumentError('It must be a time like 90s, 15m, 12h or 30d.');
-  return Number(count) * (UNIT_MS[unit] ?? 0);
-};

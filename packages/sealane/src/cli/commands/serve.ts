@@ -25,12 +25,7 @@ import type { RunCommand } from '../run-command.ts';
 import { settleHeap } from '../settle-heap.ts';
 
 export const addServeCommand = (program: Command, run: RunCommand): void => {
-  const serve = program.command('serve').description('run the service until Ctrl-C');
-  for (const name of Object.keys(OVERRIDES) as OverrideName[]) {
-    // The data folder is an option of every command.
-    if (name !== 'dataDir') serve.option(OVERRIDES[name].flag, describeSetting(name));
-  }
-  serve
+  addServeOptions(program.command('serve').description('run the service until Ctrl-C'))
     .addHelpText(
       'after',
       `
@@ -44,6 +39,14 @@ Examples:
   sealane serve --host 0.0.0.0 --public-url https://tasks.example.com`,
     )
     .action((flags: Flags, command: Command) => run(command, (context) => serveUntilStopped(context, flags)));
+};
+
+/** The settings that can be given on the command line. The data folder is not here: it is an option of every command. */
+export const addServeOptions = (command: Command): Command => {
+  for (const name of Object.keys(OVERRIDES) as OverrideName[]) {
+    if (name !== 'dataDir') command.option(OVERRIDES[name].flag, describeSetting(name));
+  }
+  return command;
 };
 
 const describeSetting = (name: OverrideName): string => {
