@@ -9,6 +9,7 @@ const source = {
 const PROCESSES = [
   'packages/*/src/cli/**/*.test.ts',
   'packages/*/src/agents/command/**/*.test.ts',
+  'packages/*/src/agents/openclaw/cli/openclaw-cli-agent.test.ts',
   'packages/*/src/testing/**/*.test.ts',
   'packages/*/src/store/sqlite/**/*.test.ts',
 ];
@@ -30,7 +31,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.test.ts', ...PROCESSES],
-          exclude: ['test/architecture.test.ts', 'test/chaos/**'],
+          exclude: ['test/architecture.test.ts', 'test/chaos/**', 'test/openclaw/**'],
           globalSetup: ['test/support/postgres-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -4,6 +4,10 @@ import type { AgentConnector } from '#agents';
 import { createCommandAgent } from '#agents/command/command-agent';
 import { commandOptions } from '#agents/command/command-options';
 import { createEchoAgent } from '#agents/echo/echo-agent';
+import { cliOptions } from '#agents/openclaw/cli/cli-options';
+import { createOpenclawCliAgent } from '#agents/openclaw/cli/openclaw-cli-agent';
+import { gatewayOptions } from '#agents/openclaw/gateway/gateway-options';
+import { createOpenclawGatewayAgent } from '#agents/openclaw/gateway/openclaw-gateway-agent';
 import { type AgentConfig, type Config, storeTarget } from '#config';
 
 import { type AgentOptions, createSealane, type GrpcListenOptions } from './sealane.ts';
@@ -121,6 +125,10 @@ const connectorOf = (agent: AgentConfig): AgentConnector => {
     case 'command':
       // What every agent can say about itself is none of the program's.
       return createCommandAgent(commandOptions.strip().parse(agent));
+    case 'openclaw':
+      return agent.via === 'cli'
+        ? createOpenclawCliAgent(cliOptions.strip().parse(agent))
+        : createOpenclawGatewayAgent(gatewayOptions.strip().parse(agent));
   }
 };
 

@@ -6,6 +6,8 @@ export type { AgentConnector, Health, Permission, RunEvent, RunIo, RunRef, Sessi
 export { sessionKeyOf } from '#agents';
 export { createCommandAgent } from '#agents/command/command-agent';
 export { createEchoAgent } from '#agents/echo/echo-agent';
+export { createOpenclawCliAgent } from '#agents/openclaw/cli/openclaw-cli-agent';
+export { createOpenclawGatewayAgent } from '#agents/openclaw/gateway/openclaw-gateway-agent';
 export type { Artifact, Event, Json, JsonObject, Message, NewEvent, Part, State } from '#domain';
 export { isInterrupted, isTerminal, SealaneError, STATES, textOf } from '#domain';
 export type { Caller, EngineSettings, SendOutcome, SendRequest, StreamItem, TaskService } from '#engine';

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 
 import { commandOptions } from '#agents/command/command-options';
+import { cliOptions } from '#agents/openclaw/cli/cli-options';
+import { gatewayOptions } from '#agents/openclaw/gateway/gateway-options';
 
 /** Words that name a connector of a later version: known, and refused with a better sentence than "unknown". */
-export const LATER_CONNECTORS: readonly string[] = ['openclaw', 'a2a', 'hub'];
+export const LATER_CONNECTORS: readonly string[] = ['a2a', 'hub'];
 
 const skillSchema = z.strictObject({
   id: z.string().min(1).describe('The skill as programs know it'),
@@ -57,6 +59,22 @@ const commandAgent = commandOptions.safeExtend({
   ...commonSettings(4),
 });
 
-export const agentSchema = z.discriminatedUnion('connector', [echoAgent, commandAgent]);
+const openclawGatewayAgent = gatewayOptions.safeExtend({
+  connector: z.literal('openclaw').describe('An agent of OpenClaw'),
+  via: z.literal('gateway').describe('Through a running OpenClaw Gateway'),
+  ...commonSettings(8),
+});
+
+const openclawCliAgent = cliOptions.safeExtend({
+  connector: z.literal('openclaw').describe('An agent of OpenClaw'),
+  via: z.literal('cli').describe('Starts the openclaw program for each message'),
+  ...commonSettings(4),
+});
+
+export const agentSchema = z.discriminatedUnion('connector', [
+  echoAgent,
+  commandAgent,
+  z.discriminatedUnion('via', [openclawGatewayAgent, openclawCliAgent]),
+]);
 
 export type AgentConfig = z.output<typeof agentSchema>;

@@ -25,7 +25,7 @@ export const explainIssue = (
       message: `is not a setting${suggest(key, known, known.length < 8)}`,
     }));
   }
-  if (given === undefined) return [{ path, message: 'is missing.' }];
+  if (given === undefined) return [{ path, message: `is missing${choiceOf(issue)}.` }];
   return [
     { path, message: `${sentenceOf(issue, given)}${isHidden(path) || issue.code === 'custom' ? '' : showing(given)}.` },
   ];
@@ -44,7 +44,7 @@ const sentenceOf = (issue: z.core.$ZodIssue, given: unknown): string => {
     case 'invalid_value':
       return `must be ${issue.values.map(String).join(', ')}${typeof given === 'string' ? hint(given, issue.values.map(String)) : ''}`;
     case 'invalid_union':
-      return connectorSentence(given, 'options' in issue ? (issue.options as readonly string[]) : []);
+      return connectorSentence(given, optionsOf(issue));
     case 'invalid_key':
       return `is not a possible name: it ${issue.issues[0]?.message ?? 'is not valid'}`;
     case 'invalid_format':
@@ -67,8 +67,20 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a map',
 };
 
+const optionsOf = (issue: z.core.$ZodIssueInvalidUnion): readonly string[] =>
+  'options' in issue ? (issue.options as readonly string[]) : [];
+
+const choiceOf = (issue: z.core.$ZodIssue): string => {
+  const options = issue.code === 'invalid_union' ? optionsOf(issue) : [];
+  return options.length === 0 ? '' : `: use ${listed(options)}`;
+};
+
+/** `a, b or c`. */
+const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+
 const connectorSentence = (given: unknown, options: readonly string[]): string => {
-  const choice = options.join(' or ');
+  const choice = listed(options);
   if (typeof given !== 'string') return `must be ${choice}`;
   return LATER_CONNECTORS.includes(given)
     ? `is not in this version: use ${choice}`
@@ -100,12 +112,12 @@ const valueAt = (values: unknown, path: SettingPath): unknown =>
     values,
   );
 
-/** The settings that the published schema knows at a place; where it has a choice, the chosen connector decides. */
+/** The settings that the published schema knows at a place; where it has a choice, the connector (and `via`) decides. */
 const keysAt = (path: SettingPath, values: unknown): readonly string[] => {
   const chosen = (node: Record<string, unknown>, value: unknown): Record<string, unknown> => {
-    if (!Array.isArray(node.oneOf)) return node;
-    const connector = isRecord(value) ? value.connector : undefined;
-    return node.oneOf.filter(isRecord).find((option) => constOf(option) === connector) ?? {};
+    const options = optionsIn(node);
+    if (options.length === 0) return node;
+    return options.find((option) => DECIDING.every((name) => isChosen(option, name, value))) ?? {};
   };
   let node: Record<string, unknown> = configJsonSchema();
   let value = values;
@@ -120,7 +132,15 @@ const keysAt = (path: SettingPath, values: unknown): readonly string[] => {
   return isRecord(properties) ? Object.keys(properties) : [];
 };
 
-const constOf = (option: Record<string, unknown>): unknown => {
-  const connector = isRecord(option.properties) ? option.properties.connector : undefined;
-  return isRecord(connector) ? connector.const : undefined;
+/** Choices may lie inside choices. */
+const optionsIn = (node: Record<string, unknown>): readonly Record<string, unknown>[] =>
+  Array.isArray(node.oneOf)
+    ? node.oneOf.filter(isRecord).flatMap((option) => (Array.isArray(option.oneOf) ? optionsIn(option) : [option]))
+    : [];
+
+const DECIDING = ['connector', 'via'] as const;
+
+const isChosen = (option: Record<string, unknown>, name: (typeof DECIDING)[number], value: unknown): boolean => {
+  const property = isRecord(option.properties) ? option.properties[name] : undefined;
+  return !isRecord(property) || property.const === (isRecord(value) ? value[name] : undefined);
 };

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+/** One thing that happened in a run, as far as we look at it. */
+export type AgentEvent = { readonly runId: string; readonly sessionKey: string } & (
+  | { readonly kind: 'text'; readonly piece: string; readonly text: string; readonly media: readonly string[] }
+  | { readonly kind: 'tool'; readonly name: string }
+  | { readonly kind: 'approval'; readonly phase: 'waiting' | 'resolved' }
+  | { readonly kind: 'settled'; readonly error: string | undefined; readonly aborted: boolean }
+);
+
+const envelope = z.object({
+  runId: z.string(),
+  sessionKey: z.string(),
+  stream: z.string(),
+  data: z.record(z.string(), z.unknown()),
+});
+
+const assistant = z.object({
+  text: z.string(),
+  itemId: z.string().default('0'),
+  mediaUrls: z.array(z.string()).default([]),
+});
+
+const lifecycle = z.object({
+  phase: z.string(),
+  executionSettled: z.boolean().default(false),
+  error: z.string().optional(),
+  aborted: z.boolean().default(false),
+});
+
+/** The event in a frame; nothing for what we do not care about. */
+export const agentEventOf = (payload: unknown): AgentEvent | undefined => {
+  const parsed = envelope.safeParse(payload);
+  if (!parsed.success) return undefined;
+  const { runId, sessionKey, stream, data } = parsed.data;
+  const found = READERS[stream]?.(data);
+  return found && { runId, sessionKey, ...found };
+};
+
+type Body = AgentEvent extends infer E ? (E extends AgentEvent ? Omit<E, 'runId' | 'sessionKey'> : never) : never;
+
+const READERS: Readonly<Record<string, (data: unknown) => Body | undefined>> = {
+  assistant: (data) => {
+    const { success, data: said } = assistant.safeParse(data);
+    return success
+      ? { kind: 'text', piece: said.itemId.split(':').at(-1) ?? '', text: said.text, media: said.mediaUrls }
+      : undefined;
+  },
+  // Arguments and results stay unread: they may hold anything.
+  tool: (data) => {
+    const { success, data: used } = z.object({ phase: z.literal('start'), name: z.string() }).safeParse(data);
+    return success ? { kind: 'tool', name: used.name } : undefined;
+  },
+  lifecycle: (data) => {
+    const { success, data: step } = lifecycle.safeParse(data);
+    if (!success) return undefined;
+    if (step.phase === 'waiting-approval') return { kind: 'approval', phase: 'waiting' };
+    if (step.phase === 'approval-resolved') return { kind: 'approval', phase: 'resolved' };
+    // Other ends are announced before the work is really over.
+    if (!step.executionSettled) return undefined;
+    return {
+      kind: 'settled',
+      error: step.phase === 'error' ? (step.error ?? 'no reason given') : undefined,
+      aborted: step.aborted,
+    };
+  },
+};

@@ -1,0 +1,69 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { createAnswerText, type TextChunk } from './answer-text.ts';
+
+/** What a reader has who takes every chunk. */
+const read = (chunks: readonly (TextChunk | undefined)[]): string =>
+  chunks.reduce((text, chunk) => (chunk ? (chunk.append ? text : '') + chunk.text : text), '');
+
+describe('the text of an answer', () => {
+  it('is told piece by piece, with an empty line between pieces', () => {
+    const text = createAnswerText();
+    const chunks: (TextChunk | undefined)[] = [];
+    for (const [piece, words] of [
+      ['1', 'tick'],
+      ['1', 'tick tock'],
+      ['2', ''],
+      ['3', 'done'],
+    ] as const) {
+      text.set(piece, words);
+      chunks.push(text.next());
+    }
+    expect(chunks).toEqual([
+      { text: 'tick', append: false },
+      { text: ' tock', append: true },
+      undefined,
+      { text: '\n\ndone', append: true },
+    ]);
+  });
+
+  it('replaces what was told when OpenClaw changes its mind', () => {
+    const text = createAnswerText();
+    text.set('1', 'I think');
+    text.next();
+    text.set('1', 'No: I know');
+    expect(text.next()).toEqual({ text: 'No: I know', append: false });
+  });
+
+  it('is not told again when it is heard again', () => {
+    const text = createAnswerText();
+    text.set('1', 'once');
+    text.next();
+    text.reset();
+    text.set('1', 'once');
+    expect(text.next()).toBeUndefined();
+  });
+
+  it('is in the end what it is, however it came about and whichever steps were told', () => {
+    const step = fc.record({
+      piece: fc.constantFrom('1', '2', '3'),
+      text: fc.string(),
+      isTold: fc.boolean(),
+      isReset: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const text = createAnswerText();
+        const chunks: (TextChunk | undefined)[] = [];
+        for (const { piece, text: words, isTold, isReset } of steps) {
+          if (isReset) text.reset();
+          text.set(piece, words);
+          if (isTold) chunks.push(text.next());
+        }
+        chunks.push(text.next());
+        expect(read(chunks)).toBe(text.whole());
+      }),
+    );
+  });
+});

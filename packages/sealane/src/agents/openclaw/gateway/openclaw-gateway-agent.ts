@@ -1,0 +1,145 @@
+import { z } from 'zod';
+
+import { SealaneError } from '#domain';
+
+import type { AgentConnector, Health, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import { incomingMessage } from '../incoming-message.ts';
+import { openclawSessionKey } from '../session-key.ts';
+import { GatewayError } from './gateway-error.ts';
+import { createGatewayLink } from './gateway-link.ts';
+import { type GatewayInput, type GatewayOptions, gatewayOptions } from './gateway-options.ts';
+import { gatewayRef, type GatewayRef } from './gateway-ref.ts';
+import { Refusal, runTurn } from './run-turn.ts';
+import { createSessionRights } from './session-rights.ts';
+import { stopRun } from './stop-run.ts';
+
+/** The version that the Gateway's own lists show for us. */
+const CLIENT_VERSION = '0.1.0';
+
+/** How long a connector that closes tries to stop its runs; a Gateway that is down cannot be told. */
+const CLOSE_MS = 2000;
+
+const agentList = z.object({ agents: z.array(z.object({ id: z.string() })) });
+
+/**
+ * An agent of a running OpenClaw, over one WebSocket to its Gateway. Runs are the Gateway's: they go on when the
+ * connection breaks or Sealane is started anew, and are found again. Remote text has no power: we never ask for the
+ * rights of an administrator, and every conversation gets its caller's permission before its text is handed over.
+ */
+export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector => {
+  const options = parse(input);
+  const link = createGatewayLink({
+    url: options.url,
+    token: options.token,
+    scopes: ['operator.read', 'operator.write', ...(options.approvals === 'wait' ? ['operator.approvals'] : [])],
+    version: CLIENT_VERSION,
+    connectTimeoutMs: options.connectTimeoutMs,
+    requestTimeoutMs: options.requestTimeoutMs,
+  });
+  const rights = createSessionRights(options);
+  const closing = new AbortController();
+  const givingUp = new AbortController();
+  const live = new Set<Promise<unknown>>();
+
+  const work = async (turn: Turn, io: RunIo, known?: GatewayRef): Promise<TurnEnd | 'gone'> => {
+    if (closing.signal.aborted) return failed(io, 'unavailable', CLOSED, true);
+    if (!options.allowedPermissions.includes(turn.permission))
+      return rejected(io, `This agent does not serve keys with the permission "${turn.permission}".`);
+    const message = incomingMessage(turn.message);
+    if (!message.ok) return rejected(io, message.why);
+    const run = runTurn(
+      { turn, io, input: message, link, rights, options, closing: closing.signal, givingUp: givingUp.signal },
+      known,
+    );
+    live.add(run);
+    try {
+      const end = await run;
+      const wasClosed = end !== 'gone' && end.state === 'canceled' && closing.signal.aborted && !io.signal.aborted;
+      return wasClosed ? failed(io, 'unavailable', CLOSED, true) : end;
+    } catch (error) {
+      if (error instanceof Refusal) return rejected(io, error.message);
+      if (error instanceof GatewayError) return failedBy(io, error, options);
+      throw error;
+    } finally {
+      live.delete(run);
+    }
+  };
+
+  const health = async (): Promise<Health> => {
+    try {
+      const socket = await link.connected(AbortSignal.timeout(options.connectTimeoutMs), { tries: 1 });
+      const { agents } = agentList.parse(await socket.request('agents.list', {}));
+      if (!agents.some(({ id }) => id === options.agentId.toLowerCase()))
+        return {
+          ok: false,
+          detail: unknownAgent(
+            options,
+            agents.map(({ id }) => id),
+          ),
+        };
+      const problem = await rights.confinementProblem(socket);
+      const where = `OpenClaw ${socket.version} at ${options.url}`;
+      return problem === undefined ? { ok: true, detail: where } : { ok: false, detail: `${where}. ${problem}` };
+    } catch (error) {
+      return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+    }
+  };
+
+  return {
+    kind: 'openclaw',
+    session: (scope) => openclawSessionKey(options.agentId, scope),
+    run: async (turn, io) => {
+      const end = await work(turn, io);
+      return end === 'gone' ? failed(io, 'interrupted', LOST, false) : end;
+    },
+    reattach: async (ref, turn, io) => {
+      const known = gatewayRef.safeParse(ref);
+      return known.success ? await work(turn, io, known.data) : 'gone';
+    },
+    stop: async (ref, signal) => {
+      const known = gatewayRef.safeParse(ref);
+      if (!known.success) return 'unknown';
+      try {
+        return await stopRun(link, known.data, { signal, resumeWaitMs: options.resumeWaitMs });
+      } catch {
+        return 'unknown';
+      }
+    },
+    health,
+    close: async () => {
+      closing.abort();
+      setTimeout(() => givingUp.abort(), CLOSE_MS).unref();
+      await Promise.allSettled(live);
+      link.close();
+    },
+  };
+};
+
+const CLOSED = 'The agent was closed while it worked. Send the message again.';
+const LOST = 'OpenClaw was restarted while it worked, and did not take the work up again. Send the message again.';
+
+const rejected = (io: RunIo, why: string): TurnEnd => ({ state: 'rejected', message: io.say(why), reason: 'refused' });
+
+const failed = (io: RunIo, reason: string, why: string, retryable: boolean): TurnEnd => ({
+  state: 'failed',
+  message: io.say(why),
+  reason,
+  retryable,
+});
+
+const failedBy = (io: RunIo, error: GatewayError, options: GatewayOptions): TurnEnd => {
+  if (error.code === 'refused') return failed(io, 'unauthorized', error.message, false);
+  if (error.code === 'unreachable') return failed(io, 'unavailable', error.message, true);
+  if (/no longer exists in configuration|unknown agent/i.test(error.message))
+    return failed(io, 'bad-config', unknownAgent(options), false);
+  return failed(io, 'agent', `OpenClaw refused the message: ${error.message}`, false);
+};
+
+const unknownAgent = ({ agentId }: GatewayOptions, known: readonly string[] = []): string =>
+  `OpenClaw has no agent "${agentId}"${known.length > 0 ? `, only ${known.join(', ')}` : ''}. Set agentId to one that \`openclaw agents list\` shows.`;
+
+const parse = (input: GatewayInput): GatewayOptions => {
+  const parsed = gatewayOptions.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new SealaneError('bad-config', `The agent's options are not right:\n${z.prettifyError(parsed.error)}`);
+};

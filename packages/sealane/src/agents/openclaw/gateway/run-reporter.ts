@@ -1,0 +1,130 @@
+import { basename } from 'node:path';
+
+import type { JsonObject, Part } from '#domain';
+
+import type { RunEvent, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import type { AgentEvent } from './agent-event.ts';
+import { createAnswerText } from './answer-text.ts';
+import type { RunAnswer } from './run-answer.ts';
+import type { TurnRecord } from './run-history.ts';
+
+/** Tells the engine what a run does, in order, and never faster than the engine takes it. */
+export interface RunReporter {
+  observe(event: AgentEvent): void;
+  status(text: string): void;
+  /** Takes the transcript's word for what was said so far. */
+  restate(pieces: TurnRecord['pieces']): void;
+  /** Everything that is left to say, and what the end means. */
+  finish(answer: RunAnswer): Promise<TurnEnd>;
+}
+
+/** How much of the answer the last status repeats, for clients that look only there. */
+const STATUS_TEXT = 16 * 1024;
+
+export interface ReporterOptions {
+  readonly showTools: boolean;
+  /** A file that the run sends; nothing if it may not be sent. */
+  readonly readFile: (place: string) => Promise<Part | undefined>;
+}
+
+export const createRunReporter = (turn: Turn, io: RunIo, { showTools, readFile }: ReporterOptions): RunReporter => {
+  const artifactId = `answer-${turn.number}`;
+  const text = createAnswerText();
+  const media = new Set<string>();
+  let lastPiece = 'answer';
+  let told: Promise<void> = Promise.resolve();
+  let isTextQueued = false;
+  let hasArtifact = false;
+  let failure: { readonly error: unknown } | undefined;
+
+  const queue = (step: () => Promise<void>): void => {
+    told = told.then(async () => {
+      if (failure || io.signal.aborted) return;
+      await step().catch((error: unknown) => {
+        failure = { error };
+      });
+    });
+  };
+
+  const artifact = async (parts: readonly Part[], append: boolean, lastChunk: boolean): Promise<void> => {
+    hasArtifact = true;
+    const event: RunEvent = {
+      kind: 'artifact',
+      artifact: { artifactId, parts },
+      append,
+      ...(lastChunk && { lastChunk }),
+    };
+    await io.emit(event);
+  };
+
+  const tellText = (): void => {
+    if (isTextQueued) return;
+    isTextQueued = true;
+    queue(async () => {
+      isTextQueued = false;
+      const chunk = text.next();
+      if (chunk) await artifact([{ text: chunk.text }], chunk.append, false);
+    });
+  };
+
+  const status = (words: string): void => queue(() => io.emit({ kind: 'status', message: io.say(words) }));
+
+  const setPiece = (runId: string, piece: string, words: string): void => {
+    lastPiece = `${runId}#${piece}`;
+    text.set(lastPiece, words);
+  };
+
+  return {
+    status,
+    observe: (event) => {
+      if (event.kind === 'text') {
+        for (const place of event.media) media.add(place);
+        setPiece(event.runId, event.piece, event.text);
+        tellText();
+      } else if (event.kind === 'tool' && showTools) status(`Using ${event.name}`);
+      else if (event.kind === 'approval')
+        status(
+          event.phase === 'waiting'
+            ? 'A command waits for the approval of an operator of OpenClaw. Messages to this task do not approve it.'
+            : 'The operator has decided; the work goes on.',
+        );
+    },
+    restate: (pieces) => {
+      text.reset();
+      for (const { runId, piece, text: words } of pieces) setPiece(runId, piece, words);
+      tellText();
+    },
+    finish: async (answer) => {
+      for (const place of answer.media) media.add(place);
+      const said = answer.text?.trim() ?? '';
+      // What was streamed ends in what the run answered; where it does not, the answer counts.
+      if (answer.outcome === 'ok' && said !== '' && !text.whole().includes(said)) text.set(lastPiece, said);
+      const files = await Promise.all(
+        [...media].map(async (place) => ({ place, part: await readFile(place).catch(() => undefined) })),
+      );
+      const parts = files.flatMap(({ part }) => part ?? []);
+      const metadata = withUnsent(
+        answer.metadata,
+        files.flatMap(({ place, part }) => (part ? [] : [basename(place)])),
+      );
+      tellText();
+      queue(async () => {
+        if (parts.length > 0) await artifact(parts, hasArtifact, answer.outcome === 'ok');
+        else if (hasArtifact && answer.outcome === 'ok') await artifact([{ text: '' }], true, true);
+      });
+      await told;
+      if (failure) throw failure.error;
+      const whole = text.whole();
+      if (answer.outcome === 'ok')
+        return { state: 'completed', metadata, ...(whole !== '' && { message: io.say(whole.slice(0, STATUS_TEXT)) }) };
+      if (answer.outcome === 'aborted')
+        return { state: 'canceled', metadata, message: io.say('The run was stopped in OpenClaw.'), reason: 'stopped' };
+      const reason = answer.outcome === 'timeout' ? 'timeout' : 'agent';
+      return { state: 'failed', metadata, reason, message: io.say(answer.error ?? 'OpenClaw gave no reason.') };
+    },
+  };
+};
+
+/** Files that were not sent are at least named. */
+const withUnsent = (metadata: JsonObject, filesNotSent: readonly string[]): JsonObject =>
+  filesNotSent.length === 0 ? metadata : { openclaw: { ...(metadata['openclaw'] as JsonObject), filesNotSent } };

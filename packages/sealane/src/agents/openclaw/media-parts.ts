@@ -1,0 +1,44 @@
+import type { Part } from '#domain';
+
+const TYPES: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  svg: 'image/svg+xml',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  ogg: 'audio/ogg',
+  opus: 'audio/opus',
+  m4a: 'audio/mp4',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  pdf: 'application/pdf',
+  json: 'application/json',
+  csv: 'text/csv',
+  md: 'text/markdown',
+  txt: 'text/plain',
+  html: 'text/html',
+  zip: 'application/zip',
+};
+
+export const mediaTypeOf = (name: string): string =>
+  TYPES[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? 'application/octet-stream';
+
+/** A file that an agent sends as a link, as a part of its answer; nothing for a path on its own machine. */
+export const mediaPart = (place: string): Part | undefined => {
+  const [, type, content] = /^data:([^;,]*);base64,(.*)$/s.exec(place) ?? [];
+  if (content !== undefined) return { raw: content, mediaType: type || 'application/octet-stream' };
+  if (!/^https?:\/\//i.test(place) || !URL.canParse(place)) return undefined;
+  const filename = decodeName(new URL(place).pathname.split('/').at(-1) ?? '');
+  return { url: place, mediaType: mediaTypeOf(filename), ...(filename !== '' && { filename }) };
+};
+
+const decodeName = (name: string): string => {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+};

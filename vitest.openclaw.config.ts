@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+const conditions = ['sealane:source', 'module', 'node', 'default'];
+
+/**
+ * Tests against the real OpenClaw, which is installed beside the project when it is missing. One file at a time: each
+ * starts a Gateway of its own, and a Gateway takes a processor for a while.
+ */
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    name: 'openclaw',
+    include: ['test/openclaw/**/*.test.ts'],
+    globalSetup: ['test/openclaw/install-openclaw.ts'],
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 240_000,
+  },
+});
