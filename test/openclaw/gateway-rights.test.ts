@@ -118,8 +118,8 @@ describe.each(['read-only', 'guarded', 'workspace'])('a remote key with the perm
 describe('the rights of a session', () => {
   it('follow the key, from the first run on and in both directions', async () => {
     const contextId = 'two-keys';
-    const guarded = await service.clientOf('twins', { permission: 'guarded' });
-    const full = await service.clientOf('twins', { permission: 'agent-default' });
+    const guarded = await service.clientOf('admin', { permission: 'guarded' });
+    const full = await service.clientOf('admin', { permission: 'agent-default' });
     const touch = (name: string): string => `TOOL:exec ${JSON.stringify({ command: `touch ${file(name)}` })}`;
     await guarded.send(touch('twin-1'), { contextId });
     expect(existsSync(file('twin-1'))).toBe(false);

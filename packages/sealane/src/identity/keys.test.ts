@@ -125,6 +125,18 @@ describe('API keys', () => {
     });
   });
 
+  it("gives the agent's own rights to the operator's keys alone, whatever the configuration says", async () => {
+    const keys = instance({ overrides: () => ({ permission: 'agent-default' as const }) });
+    await expect(keys.create({ name: 'guest', permission: 'agent-default' }, 'admin')).rejects.toMatchObject({
+      code: 'invalid-params',
+      facts: { field: 'permission' },
+    });
+    const guest = await keys.create({ name: 'guest' }, 'admin');
+    expect(await keys.authenticate(bearer(guest.secret))).toMatchObject({ permission: 'guarded' });
+    const own = await keys.create({ name: 'laptop', owner: 'admin', permission: 'agent-default' }, 'admin');
+    expect(await keys.authenticate(bearer(own.secret))).toMatchObject({ permission: 'agent-default' });
+  });
+
   it('refuses a name twice, and names that mean something else', async () => {
     const keys = instance();
     await keys.create({ name: 'once' }, 'admin');

@@ -167,12 +167,16 @@ const refusalOf = (record: KeyRecord | undefined, at: number): 'unknown' | 'revo
   return record.expiresAt !== null && record.expiresAt <= at ? 'expired' : undefined;
 };
 
+/** Whatever a record or the configuration says, the agent's own rights are the operator's alone. */
+const grantedTo = (owner: string, permission: Permission): Permission =>
+  permission === 'agent-default' && owner !== OPERATOR_OWNER ? DEFAULT_PERMISSION : permission;
+
 const holderOf = (record: KeyRecord, override: KeyOverride | undefined): KeyHolder => ({
   owner: record.owner,
   keyId: record.id,
   admin: record.admin,
   agents: override?.agents ?? record.agents,
-  permission: override?.permission ?? permissionOf(record.permission),
+  permission: grantedTo(record.owner, override?.permission ?? permissionOf(record.permission)),
   tenant: '',
   ratePerMinute: override?.ratePerMinute ?? record.ratePerMinute,
 });

@@ -29,6 +29,9 @@ const LONGEST_MS = 100 * 365 * 86_400_000;
 
 const PERMISSIONS: readonly Permission[] = ['read-only', 'guarded', 'workspace', 'agent-default'];
 
+/** What others than the operator can be given. */
+const GIVEN = PERMISSIONS.filter((level) => level !== 'agent-default');
+
 /** A word that this version does not know must not grant more than the least. */
 export const permissionOf = (word: string): Permission => PERMISSIONS.find((known) => known === word) ?? 'read-only';
 
@@ -50,6 +53,12 @@ export const checkNewKey = (key: NewKey): void => {
   if (key.agents?.length === 0) refuse('agents', 'Name at least one agent, or leave agents out for all of them.');
   if (key.permission !== undefined && !PERMISSIONS.includes(key.permission)) {
     refuse('permission', `A permission is one of ${PERMISSIONS.join(', ')}.`);
+  }
+  if (key.permission === 'agent-default' && owner !== OPERATOR_OWNER) {
+    refuse(
+      'permission',
+      `agent-default is all that the agent may do, so only the operator's own keys have it: choose ${GIVEN.join(', ')}, or name "${OPERATOR_OWNER}" as the owner.`,
+    );
   }
   if (key.ratePerMinute != null && !(Number.isSafeInteger(key.ratePerMinute) && key.ratePerMinute >= 1)) {
     refuse('ratePerMinute', 'A rate is a whole number of requests a minute, at least 1.');
