@@ -7,13 +7,16 @@ import type { ApiClient } from './api-client.ts';
 import { toCliError } from './cli-error.ts';
 import type { CliContext } from './cli-context.ts';
 import { typed } from './command-name.ts';
+import { examineOpenclaw } from './openclaw-setup/examine-openclaw.ts';
 import { findPortHolder } from './port-holder.ts';
 
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** What to type, when it is not ok. */
+  /** It works, and somebody should look at it all the same. */
+  readonly isWarning?: boolean;
+  /** What to type, when it is not ok or a warning. */
   readonly next?: string | undefined;
 }
 
@@ -32,6 +35,7 @@ export async function* examine(context: CliContext): AsyncGenerator<Check> {
   if (!isNamed) {
     yield checkFolder(config);
     yield await checkHolder(config);
+    yield* examineOpenclaw(config);
   }
   const service = await context.client().catch((error: unknown) => toCliError(error));
   if (service instanceof Error) {

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { addBackupCommand } from './commands/backup.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
+import { addInitCommand } from './commands/init.ts';
 import { addInviteCommand } from './commands/invite.ts';
 import { addKeysCommand } from './commands/keys.ts';
 import { addLanesCommand } from './commands/lanes.ts';
@@ -30,6 +31,7 @@ export const createProgram = (version: string): Command => {
     .showSuggestionAfterError()
     .addHelpText('after', `\nStart:\n  sealane serve\n  sealane send "hello"\n${EXIT_CODE_HELP}`);
   for (const add of [
+    addInitCommand,
     addServeCommand,
     addSendCommand,
     addWatchCommand,

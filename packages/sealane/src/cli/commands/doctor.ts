@@ -25,7 +25,14 @@ const doctor = async (context: CliContext): Promise<ExitCode> => {
   return isWell ? EXIT.ok : EXIT.failed;
 };
 
-const describe = ({ name, ok, detail, next }: Check, style: CliContext['output']['style']): readonly string[] => [
-  `${ok ? style('green', '✓') : style('red', '✗')} ${name.padEnd(12)} ${printable(detail)}`,
-  ...(ok || next === undefined ? [] : [`  ${''.padEnd(12)} next: ${next}`]),
+const describe = (check: Check, style: CliContext['output']['style']): readonly string[] => [
+  `${signOf(check, style)} ${check.name.padEnd(12)} ${printable(check.detail)}`,
+  ...((check.ok && check.isWarning !== true) || check.next === undefined
+    ? []
+    : [`  ${''.padEnd(12)} next: ${check.next}`]),
 ];
+
+const signOf = ({ ok, isWarning = false }: Check, style: CliContext['output']['style']): string => {
+  if (!ok) return style('red', '✗');
+  return isWarning ? style('yellow', '!') : style('green', '✓');
+};
