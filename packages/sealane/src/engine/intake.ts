@@ -1,5 +1,5 @@
 import { SealaneError } from '#domain';
-import type { Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
+import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
@@ -8,6 +8,10 @@ import type { Caller, NewPushConfig, SendRequest } from './task-service.ts';
 
 /** Takes a message in; when this answers, the turn is durable, everybody has been told, and it may be running. */
 export type Intake = (caller: Caller, request: SendRequest) => Promise<Admitted>;
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+const NO_TASK: { readonly id?: string } = {};
 
 /** How messages become turns: of a new task, of the task they name, or of the task that their caller gave a name. */
 export const createIntake = (
@@ -21,11 +25,12 @@ export const createIntake = (
   const { store, feed, registry, dispatcher, runs, settings, now, newId } = parts;
   const { scopeOf, requireTask, webhookOf } = callers;
 
-  const callOf = (caller: Caller, request: SendRequest): CallFacts => ({
-    permission: caller.permission,
-    ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
-    ...(request.ancestors?.length && { ancestors: request.ancestors }),
-  });
+  const callOf = (caller: Caller, request: SendRequest): CallFacts => {
+    const call: Writable<CallFacts> = { permission: caller.permission };
+    if (request.traceparent !== undefined) call.traceparent = request.traceparent;
+    if (request.ancestors?.length) call.ancestors = request.ancestors;
+    return call;
+  };
 
   const allowedAgent = (caller: Caller, name: string | undefined): AgentEntry => {
     const entry = registry.require(name);
@@ -71,12 +76,13 @@ export const createIntake = (
     const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
     // The answer to a direct call is its message; there is no task that anybody could be told about.
     const push = request.push && !direct ? webhookOf(request.push, id) : undefined;
-    return await withSlot(entry.name, {}, (slot) =>
-      store.admit({
-        ...scope,
+    return await withSlot(entry.name, NO_TASK, (slot) => {
+      const admission: Writable<Admission> = {
         id,
-        ...(givenId !== undefined && { isIdGiven: true }),
-        ...(push && { push }),
+        owner: caller.owner,
+        tenant: caller.tenant,
+        agent: entry.name,
+        contextId,
         dialect: request.dialect,
         session: connector.session(scope),
         direct,
@@ -85,12 +91,15 @@ export const createIntake = (
         call: callOf(caller, request),
         at: now(),
         limits,
-        ...(slot && { slot }),
-        ...(request.idempotencyKey !== undefined && {
-          idempotency: { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' },
-        }),
-      }),
-    );
+      };
+      if (slot) admission.slot = slot;
+      if (givenId !== undefined) admission.isIdGiven = true;
+      if (push) admission.push = push;
+      if (request.idempotencyKey !== undefined) {
+        admission.idempotency = { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' };
+      }
+      return store.admit(admission);
+    });
   };
 
   const followUp = async (caller: Caller, request: SendRequest, id: string): ReturnType<typeof withSlot> => {

@@ -17,9 +17,10 @@ declare module 'fastify' {
 /** A hook for routes that need a key: finds out who calls and counts the call. */
 export const requireKey = (deps: Pick<HttpDeps, 'keys' | 'rateLimiter'>) => {
   const authorize = createAuthorizer(deps);
-  return async (request: FastifyRequest): Promise<void> => {
-    request.holder = await authorize(request.raw.headers.authorization);
-  };
+  return (request: FastifyRequest): Promise<void> =>
+    authorize(request.raw.headers.authorization).then((holder) => {
+      request.holder = holder;
+    });
 };
 
 /** A hook after `requireKey`, for the operator's routes. */

@@ -19,26 +19,35 @@ export interface LiveCalls {
 /** A reason that nobody will read. */
 const LEFT = new SealaneError('unavailable', 'The caller has left.');
 
+/** A class, because every request makes one: methods cost nothing then, and closures would. */
+class OpenCall extends AbortController implements LiveCall {
+  readonly #live: Set<OpenCall>;
+  constructor(live: Set<OpenCall>) {
+    super();
+    this.#live = live;
+    live.add(this);
+  }
+  leave(): void {
+    this[Symbol.dispose]();
+    this.abort(LEFT);
+  }
+  [Symbol.dispose](): void {
+    this.#live.delete(this);
+  }
+}
+
 export const createLiveCalls = (): LiveCalls => {
-  const live = new Set<AbortController>();
+  const live = new Set<OpenCall>();
   let isClosing = false;
   return {
     open: () => {
-      const controller = new AbortController();
-      if (isClosing) controller.abort(closing());
-      live.add(controller);
-      return {
-        signal: controller.signal,
-        leave: () => {
-          live.delete(controller);
-          controller.abort(LEFT);
-        },
-        [Symbol.dispose]: () => live.delete(controller),
-      };
+      const call = new OpenCall(live);
+      if (isClosing) call.abort(closing());
+      return call;
     },
     closeAll: () => {
       isClosing = true;
-      for (const controller of live) controller.abort(closing());
+      for (const call of live) call.abort(closing());
     },
     get isClosing() {
       return isClosing;

@@ -57,14 +57,20 @@ export const createRpc = (dialects: readonly [Dialect, ...Dialect[]], settle?: S
   const dialectOf = (version: string | undefined): Dialect =>
     dialects.find((dialect) => version !== undefined && dialect.versions.includes(version)) ?? dialects[0];
 
+  const byMethod = Map.groupBy(
+    dialects.flatMap((dialect) => [...dialect.methods.keys()].map((method) => ({ method, dialect }))),
+    ({ method }) => method,
+  );
+  const known = new Map([...byMethod].map(([method, found]) => [method, found.map(({ dialect }) => dialect)]));
+
   /** A version narrows the choice; without one the method's name decides. */
   const candidatesFor = (method: string, version: string | undefined): readonly Dialect[] => {
     if (version !== undefined && !versions.includes(version)) throw versionNotSupported(version, versions);
-    return dialects.filter(
-      (dialect) =>
-        dialect.methods.has(method) &&
-        (version === undefined || dialect.versions.length === 0 || dialect.versions.includes(version)),
-    );
+    const all = known.get(method) ?? [];
+    if (version === undefined) return all;
+    const [only] = all;
+    if (all.length === 1 && only?.versions.includes(version)) return all;
+    return all.filter((dialect) => dialect.versions.length === 0 || dialect.versions.includes(version));
   };
 
   const answer = async ({ body, version: asked, context, explain }: RpcCall): Promise<RpcAnswer> => {

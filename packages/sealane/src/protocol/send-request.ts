@@ -11,9 +11,10 @@ import type { SendParams } from './request-decoder.ts';
 
 /** What a send of any dialect says, once decoded. */
 export type Sending = Pick<SendParams, 'message' | 'metadata' | 'tenant' | 'executor' | 'push'> & {
-  readonly dialect: string;
   readonly givenTaskId?: string;
 };
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 export const callerOf = ({ caller }: CallContext, tenant: string | undefined): Caller => {
   if (tenant === undefined || tenant === caller.tenant) return caller;
@@ -33,10 +34,11 @@ export const streamOptionsOf = ({ headers, signal }: CallContext) => {
 /** The engine's request of a decoded send, after everything that the protocol itself can refuse. */
 export const sendRequestOf = (
   sent: Sending,
+  dialect: string,
   context: CallContext,
   { registry, capabilities }: Pick<ProtocolDeps, 'registry' | 'capabilities'>,
 ): SendRequest => {
-  const { message, metadata, push, dialect, givenTaskId } = sent;
+  const { message, metadata, push, givenTaskId } = sent;
   if (push !== undefined && !capabilities.pushNotifications) throw noPush();
   const agent = context.agent ?? sent.executor;
   // A follow-up goes to its task's agent, whatever it names.
@@ -46,16 +48,13 @@ export const sendRequestOf = (
     requireInputModes(entry, message);
   }
   const facts = decodeSendFacts(context.headers);
-  return {
-    message,
-    dialect,
-    ...(agent !== undefined && { agent }),
-    ...(metadata !== undefined && { metadata }),
-    ...(givenTaskId !== undefined && { givenTaskId }),
-    ...(push !== undefined && { push }),
-    ...facts,
-    ...(facts.idempotencyKey !== undefined && { bodyHash: bodyHashOf(sent, agent) }),
-  };
+  const request: Writable<SendRequest> = { message, dialect, ...facts };
+  if (agent !== undefined) request.agent = agent;
+  if (metadata !== undefined) request.metadata = metadata;
+  if (givenTaskId !== undefined) request.givenTaskId = givenTaskId;
+  if (push !== undefined) request.push = push;
+  if (facts.idempotencyKey !== undefined) request.bodyHash = bodyHashOf(sent, agent);
+  return request;
 };
 
 /** A part that says what it is must be something that the agent takes. */

@@ -62,10 +62,10 @@ export const createV01Dialect = (deps: ProtocolDeps): Dialect => {
         ...sent,
         message,
         tenant: undefined,
-        dialect: V01,
         push: webhook && { ...webhook, id: taskId },
         ...(!known && { givenTaskId: taskId }),
       },
+      V01,
       context,
       deps,
     );
