@@ -1,19 +1,18 @@
 import { randomBytes } from 'node:crypto';
 
-import { z } from 'zod';
-
 import { SealaneError } from '#domain';
 
-import type { AgentConnector, RunIo, TurnEnd } from '../agent-connector.ts';
+import type { AgentConnector } from '../agent-connector.ts';
 import { sessionKeyOf } from '../session-key.ts';
 import { childEnvironment } from './child-environment.ts';
-import type { CommandInput, CommandOptions } from './command-options.ts';
+import type { CommandInput } from './command-options.ts';
 import { commandOptions } from './command-options.ts';
 import { stopRef } from './command-ref.ts';
 import { runCommand } from './command-run.ts';
 import { findProgram } from './find-program.ts';
 import type { ProcessTree } from './process-tree.ts';
 import { keepLearning, systemReader } from './process-tree.ts';
+import { CLOSED, parseProgramOptions, unavailable, withSignal } from './program-agent.ts';
 import { useSupervisor } from './supervisor.ts';
 
 /** How often live runs note their processes. */
@@ -25,7 +24,7 @@ const LEARN_EVERY_MS = 1000;
  * Sealane itself is killed, since a supervisor then ends what is left.
  */
 export const createCommandAgent = (options: CommandInput): AgentConnector => {
-  const settings = parse(options);
+  const settings = parseProgramOptions(commandOptions, options);
   const reader = systemReader();
   const supervisor = useSupervisor(settings.beatLimitMs);
   const trees = new Set<ProcessTree>();
@@ -72,31 +71,4 @@ export const createCommandAgent = (options: CommandInput): AgentConnector => {
         await supervisor.close();
       })()),
   };
-};
-
-const CLOSED = 'The agent was closed while it worked. Send the message again.';
-
-const unavailable = (io: RunIo, why: string): TurnEnd => ({
-  state: 'failed',
-  message: io.say(why),
-  reason: 'unavailable',
-  retryable: true,
-});
-
-const withSignal = (io: RunIo, signal: AbortSignal): RunIo => ({
-  signal,
-  attempt: io.attempt,
-  inbox: io.inbox,
-  remember: (ref) => io.remember(ref),
-  emit: (event) => io.emit(event),
-  say: (text) => io.say(text),
-});
-
-const parse = (options: CommandInput): CommandOptions => {
-  if (process.platform === 'win32') {
-    throw new SealaneError('bad-config', 'Programs can be agents on Linux and macOS only. Run Sealane in WSL.');
-  }
-  const parsed = commandOptions.safeParse(options);
-  if (parsed.success) return parsed.data;
-  throw new SealaneError('bad-config', `The agent's options are not right:\n${z.prettifyError(parsed.error)}`);
 };

@@ -2,15 +2,14 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 
-import { z } from 'zod';
-
 import { SealaneError } from '#domain';
 
-import type { AgentConnector, Health, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import type { AgentConnector, Health, Turn } from '../../agent-connector.ts';
 import { childEnvironment } from '../../command/child-environment.ts';
 import { stopRef } from '../../command/command-ref.ts';
 import { findProgram } from '../../command/find-program.ts';
 import { keepLearning, type ProcessTree, systemReader } from '../../command/process-tree.ts';
+import { CLOSED, parseProgramOptions, unavailable, withSignal } from '../../command/program-agent.ts';
 import { useSupervisor } from '../../command/supervisor.ts';
 import { incomingMessage, withoutCommand } from '../incoming-message.ts';
 import { MAX_MESSAGE_BYTES } from './cli-command.ts';
@@ -29,7 +28,7 @@ const VERSION_TIMEOUT_MS = 4000;
  * with a key. As with every program, no turn is over before its processes are dead.
  */
 export const createOpenclawCliAgent = (input: CliInput = {}): AgentConnector => {
-  const options = parse(input);
+  const options = parseProgramOptions(cliOptions, input);
   const reader = systemReader();
   const supervisor = useSupervisor(options.beatLimitMs);
   const trees = new Set<ProcessTree>();
@@ -82,8 +81,6 @@ export const createOpenclawCliAgent = (input: CliInput = {}): AgentConnector => 
   };
 };
 
-const CLOSED = 'The agent was closed while it worked. Send the message again.';
-
 const NOT_TRUSTED =
   'This agent runs with all rights of its owner and serves only keys with the permission "agent-default". The operator can give this key that permission, set `trustCallers: true` for the agent, or connect OpenClaw by its Gateway (`via: gateway`), which keeps to the permission of each key.';
 
@@ -133,28 +130,3 @@ const healthOf = async (options: CliOptions): Promise<Health> => {
 };
 
 const TRUSTING = ' Warning: trustCallers is on, so everybody with a key has all rights of the owner.';
-
-const unavailable = (io: RunIo, why: string): TurnEnd => ({
-  state: 'failed',
-  message: io.say(why),
-  reason: 'unavailable',
-  retryable: true,
-});
-
-const withSignal = (io: RunIo, signal: AbortSignal): RunIo => ({
-  signal,
-  attempt: io.attempt,
-  inbox: io.inbox,
-  remember: (ref) => io.remember(ref),
-  emit: (event) => io.emit(event),
-  say: (text) => io.say(text),
-});
-
-const parse = (input: CliInput): CliOptions => {
-  if (process.platform === 'win32') {
-    throw new SealaneError('bad-config', 'Programs can be agents on Linux and macOS only. Run Sealane in WSL.');
-  }
-  const parsed = cliOptions.safeParse(input);
-  if (parsed.success) return parsed.data;
-  throw new SealaneError('bad-config', `The agent's options are not right:\n${z.prettifyError(parsed.error)}`);
-};
