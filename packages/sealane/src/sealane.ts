@@ -19,7 +19,7 @@ import {
 import type { GrpcOptions, GrpcServer } from '#grpc';
 import { type GrpcPlace, httpOriginBeside, publicGrpcAddress } from '#grpc/public-address';
 import { createHttpApp, HTTP_DEFAULTS, type HttpOptions, nodeHandler } from '#http';
-import { createKeys, createRateLimiter, type KeyOverride, type Keys } from '#identity';
+import { createKeys, createRateLimiter, type GivenKey, type KeyOverride, type Keys } from '#identity';
 import {
   combineObservers,
   createLogObserver,
@@ -60,6 +60,8 @@ export interface SealaneOptions {
   readonly agents: Readonly<Record<string, AgentConnector | AgentOptions>>;
   /** The operator's key. Without it only keys from the store work. */
   readonly adminKey?: string;
+  /** Keys whose secrets somebody else keeps. */
+  readonly givenKeys?: readonly GivenKey[];
   readonly keyOverrides?: (name: string) => KeyOverride | undefined;
   readonly settings?: Partial<EngineSettings>;
   readonly ratePerMinute?: number;
@@ -71,6 +73,8 @@ export interface SealaneOptions {
   /** Lets webhooks lead to this machine and its network. */
   readonly allowPrivateWebhooks?: boolean;
   readonly push?: Partial<PushSettings>;
+  /** False: no spans of its own, whatever `OTEL_*` says; for a host process that exports its own. */
+  readonly tracing?: boolean;
   readonly log?: Logger;
 }
 
@@ -156,7 +160,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
   const startedAt = now();
   const registry = createAgentRegistry(entriesOf(options.agents));
   const metrics = createMetrics(storage, now);
-  const tracing = await startTracing(process.env, VERSION);
+  const tracing = await startTracing(options.tracing === false ? {} : process.env, VERSION);
   const observer = combineObservers([metrics.observer, tracing.observer, createLogObserver(log)]);
   const guard = createTargetGuard({ allowPrivate: options.allowPrivateWebhooks ?? false });
   const engine: Engine = createEngine({
@@ -174,6 +178,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     now,
     onAuditError: (error) => log.error({ err: error }, 'a refusal could not be recorded'),
     ...(options.adminKey !== undefined && { adminKey: options.adminKey }),
+    ...(options.givenKeys && { given: options.givenKeys }),
     ...(options.keyOverrides && { overrides: options.keyOverrides }),
   });
   const httpOptions: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: join(tmpdir()), ...options.http };

@@ -149,6 +149,11 @@ describe('behind a proxy', () => {
     expect(headers.get('vary')).toBe('A2A-Version');
   });
 
+  it('a service that is mounted at /a2a is called there', async () => {
+    await using mounted = await openTestApp({ prefix: '/a2a' });
+    expect((await get(`/a2a${CARD}`, {}, mounted)).card().url).toBe(`${mounted.url}/a2a`);
+  });
+
   it('a page of the forwarded host may call', async () => {
     await using proxied = await openTestApp({ trustedProxies: ['loopback'], allowedHosts: ['tasks.example'] });
     const origin = 'https://tasks.example';

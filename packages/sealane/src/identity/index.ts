@@ -5,7 +5,7 @@
  */
 export type { Authorizer } from './authorizer.ts';
 export { createAuthorizer } from './authorizer.ts';
-export type { KeyHolder, KeyOverride, Keys, KeysOptions } from './keys.ts';
+export type { GivenKey, KeyHolder, KeyOverride, Keys, KeysOptions } from './keys.ts';
 export { createKeys, OPERATOR_KEY_ID } from './keys.ts';
 export type { NewKey } from './new-key.ts';
 export { OPERATOR_OWNER } from './new-key.ts';

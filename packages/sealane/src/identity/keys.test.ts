@@ -114,6 +114,22 @@ describe('API keys', () => {
     expect(await keys.authenticate('Bearer my own word')).toBeUndefined();
   });
 
+  it('takes keys that somebody else keeps, without the rights of an operator', async () => {
+    const hermes = { name: 'hermes-given', owner: 'peer:hermes', secret: 'token of hermes' };
+    const keys = instance({
+      given: [hermes, { name: 'greedy', owner: 'peer:greedy', secret: 'another', permission: 'agent-default' }],
+    });
+    expect(await keys.authenticate('Bearer token of hermes')).toMatchObject({
+      owner: 'peer:hermes',
+      admin: false,
+      permission: 'guarded',
+    });
+    expect(await keys.authenticate('Bearer another')).toMatchObject({ permission: 'guarded' });
+    expect(await keys.authenticate('Bearer token of Hermes')).toBeUndefined();
+    expect((await keys.list()).map(({ name }) => name)).not.toContain('hermes-given');
+    expect(() => instance({ given: [{ ...hermes, secret: '' }] })).toThrow('"hermes-given" has no secret');
+  });
+
   it('lets the configuration narrow a key by its name', async () => {
     const overrides = () => ({ agents: ['main'], ratePerMinute: 30, permission: 'read-only' as const });
     const keys = instance({ overrides });

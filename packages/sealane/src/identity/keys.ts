@@ -22,6 +22,16 @@ export interface KeyOverride {
   readonly ratePerMinute?: number;
 }
 
+/**
+ * A key whose secret somebody else keeps, such as the configuration of the program that Sealane runs in. It is in no
+ * store, so it is neither listed nor revoked here: it ends when it is no longer given.
+ */
+export interface GivenKey extends KeyOverride {
+  readonly name: string;
+  readonly owner: string;
+  readonly secret: string;
+}
+
 export interface Keys {
   /**
    * Who holds the key of an `Authorization` header; undefined for everybody we do not know. What it answers may be
@@ -43,6 +53,7 @@ export interface KeysOptions {
   readonly now: () => number;
   /** The operator's own key: it is in no store, has every right and no rate limit. */
   readonly adminKey?: string;
+  readonly given?: readonly GivenKey[];
   readonly overrides?: (name: string) => KeyOverride | undefined;
   /** A refusal that could not be recorded must not become an answer to the caller. */
   readonly onAuditError?: (error: unknown) => void;
@@ -69,6 +80,7 @@ export const createKeys = (options: KeysOptions): Keys => {
   const { keys, audit, now, adminKey, overrides, random = randomBytes } = options;
   if (adminKey === '') throw new SealaneError('bad-config', 'The admin key is empty: give one, or leave it out.');
   const operatorHash = adminKey === undefined ? undefined : Buffer.from(hashKeySecret(adminKey));
+  const given = new Map((options.given ?? []).map((key) => [hashKeySecret(key.secret), givenHolder(key)]));
   const known = createExpiringCache<KeyHolder>(KNOWN_CAPACITY);
   const unknown = createExpiringCache<true>(UNKNOWN_CAPACITY);
   const recordRefusal = createRefusalRecorder(audit, now, options.onAuditError ?? (() => undefined));
@@ -106,7 +118,7 @@ export const createKeys = (options: KeysOptions): Keys => {
       const hash = hashKeySecret(secret);
       if (operatorHash !== undefined && timingSafeEqual(Buffer.from(hash), operatorHash)) return OPERATOR;
       const at = now();
-      const holder = known.find(hash, at);
+      const holder = given.get(hash) ?? known.find(hash, at);
       if (holder !== undefined) return holder;
       if (unknown.find(hash, at) !== undefined) return undefined;
       let lookup = lookups.get(hash);
@@ -170,6 +182,19 @@ const refusalOf = (record: KeyRecord | undefined, at: number): 'unknown' | 'revo
 /** Whatever a record or the configuration says, the agent's own rights are the operator's alone. */
 const grantedTo = (owner: string, permission: Permission): Permission =>
   permission === 'agent-default' && owner !== OPERATOR_OWNER ? DEFAULT_PERMISSION : permission;
+
+const givenHolder = (key: GivenKey): KeyHolder => {
+  if (key.secret === '') throw new SealaneError('bad-config', `The key "${key.name}" has no secret.`);
+  return {
+    owner: key.owner,
+    keyId: `given:${key.name}`,
+    admin: false,
+    agents: key.agents ?? null,
+    permission: grantedTo(key.owner, key.permission ?? DEFAULT_PERMISSION),
+    tenant: '',
+    ratePerMinute: key.ratePerMinute ?? null,
+  };
+};
 
 const holderOf = (record: KeyRecord, override: KeyOverride | undefined): KeyHolder => ({
   owner: record.owner,

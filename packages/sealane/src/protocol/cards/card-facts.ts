@@ -46,9 +46,14 @@ export type ServiceFacts = Pick<CardFacts, 'version' | 'capabilities' | 'securit
   readonly grpcVersions: readonly CardVersion[];
 };
 
-/** The default agent is reached at the root, too; `undefined` stands for that address. */
-export const urlOf = (baseUrl: string, agent: string | undefined): string =>
-  agent === undefined ? `${baseUrl}/a2a` : `${baseUrl}/agents/${encodeURIComponent(agent)}`;
+/**
+ * The default agent is reached at the root, too; `undefined` stands for that address. Its path is `/a2a`, once: a
+ * service that is mounted there as a whole is called at the address of the mount.
+ */
+export const urlOf = (baseUrl: string, agent: string | undefined): string => {
+  if (agent !== undefined) return `${baseUrl}/agents/${encodeURIComponent(agent)}`;
+  return baseUrl.endsWith('/a2a') ? baseUrl : `${baseUrl}/a2a`;
+};
 
 export const interfacesOf = (
   { baseUrl, grpcAddress, grpcVersions }: ServiceFacts,
