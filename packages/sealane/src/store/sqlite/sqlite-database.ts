@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 
 import { SealaneError } from '#domain';
 
 import { MIGRATIONS } from '../schema.sql.ts';
-import type { Statement, Step, Steps } from '../steps/step.ts';
+import { OWED_WORD, type Param, type Statement, type Step, type Steps } from '../steps/step.ts';
 
 export interface SqliteOptions {
   /** A path, or `:memory:`. */
@@ -105,26 +105,47 @@ const inSqlite = (text: string): string =>
     .replaceAll('{new-key}', '')
     .replaceAll('{changed}', '');
 
+/** A statement on a connection: takes its parameters, answers its rows. */
+type Execute = (...params: readonly Param[]) => readonly object[];
+
 const countsOnly = /\{(new-key|changed)\}/;
+const updateByKey = /^\s*(UPDATE (\w+) [^]*?WHERE (task|k) = \?[^]*?)RETURNING ([^]+)$/;
+
+const compile = (database: DatabaseSync, { text, locksOnly }: Statement): Execute => {
+  if (locksOnly) return () => [];
+  const byKey = updateByKey.exec(text);
+  if (byKey) {
+    // RETURNING costs several times as much as reading the row afterwards, which is the same with a single writer.
+    const [, update = '', table = '', key = '', columns = ''] = byKey;
+    const updated = database.prepare(update);
+    const row = database.prepare(`SELECT ${columns} FROM ${table} WHERE ${key} = ?`);
+    const keyIndex = update.slice(0, update.search(/WHERE (task|k) = /)).split('?').length - 1;
+    return (...params) => (updated.run(...params).changes === 0 ? [] : row.all(params[keyIndex] ?? null));
+  }
+  const statement = database.prepare(inSqlite(text));
+  if (!countsOnly.test(text)) return (...params) => statement.all(...params);
+  return (...params) => {
+    const { changes, lastInsertRowid } = statement.run(...params);
+    return changes === 0 ? [] : [{ k: Number(lastInsertRowid) }];
+  };
+};
 
 /** Executes steps on a connection, keeping every statement prepared. */
 export const createStepRunner = (database: DatabaseSync) => {
-  const prepared = new Map<Statement, StatementSync>();
-  const prepare = (statement: Statement): StatementSync => {
-    let known = prepared.get(statement);
-    if (!known) prepared.set(statement, (known = database.prepare(inSqlite(statement.text))));
+  const compiled = new Map<Statement, Execute>();
+  const executeOf = (statement: Statement): Execute => {
+    let known = compiled.get(statement);
+    if (!known) compiled.set(statement, (known = compile(database, statement)));
     return known;
   };
   const execute = (step: Step, wakes: Set<string>): readonly object[] => {
-    if (step.kind === 'wake') wakes.add(step.task ?? '');
-    else if (step.kind === 'each') {
-      const statement = prepare(step.statement);
-      for (const row of step.rows) statement.run(...row);
-    } else if (!step.statement.locksOnly) {
-      const statement = prepare(step.statement);
-      if (!countsOnly.test(step.statement.text)) return statement.all(...step.params);
-      const { changes, lastInsertRowid } = statement.run(...step.params);
-      return changes === 0 ? [] : [{ k: Number(lastInsertRowid) }];
+    if (step.kind === 'query') return executeOf(step.statement)(...step.params);
+    if (step.kind === 'wake') {
+      // There are no other instances to tell of a task's events.
+      if (step.task === undefined || step.task === OWED_WORD) wakes.add(step.task ?? '');
+    } else {
+      const one = executeOf(step.statement);
+      for (const row of step.rows) one(...row);
     }
     return [];
   };

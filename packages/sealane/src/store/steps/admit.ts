@@ -19,10 +19,10 @@ import {
   LANE_BY_KEY,
   LOCK_LANE,
   MAKE_LANE,
-  OWNER_WAITING,
   RUNNING_IN,
   TURN,
   TURNS_AHEAD,
+  WAITING_BEYOND,
 } from './lanes.sql.ts';
 import { admissionEvents, admissionRow, startedRun } from './admission.ts';
 import { insertEvents, insertTurnEvents, numbered } from './event-log.ts';
@@ -112,8 +112,8 @@ function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: bool
     if (running && who.call.ancestors.includes(runIdOf(running.id, running.attempt))) return { ok: false, why: 'loop' };
   }
   if (limits.ownerWaiting > 0) {
-    const waiting = yield* first(OWNER_WAITING, owner, limits.ownerWaiting);
-    if (waiting && waiting.n >= limits.ownerWaiting) return { ok: false, why: 'owner-full' };
+    const tooMany = yield* first(WAITING_BEYOND, owner, limits.ownerWaiting - 1);
+    if (tooMany) return { ok: false, why: 'owner-full' };
   }
   const holder = slot && !(yield* first(IS_PAUSED, who.agent)) ? slot.instance : null;
   const waiting = holder === null ? 1 : 0;

@@ -109,8 +109,9 @@ export const SET_TURN_REF = sql(`UPDATE turns SET ref = ? WHERE task = ?`);
 export const SET_TURN_CANCEL = sql(`UPDATE turns SET cancel = 1 WHERE task = ?`);
 export const SET_TURN_ENDED = sql(`UPDATE turns SET ended = 1 WHERE task = ?`);
 export const DELETE_TURN = sql(`DELETE FROM turns WHERE task = ?`);
-export const OWNER_WAITING = sql<{ n: number }>(`
-  SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE owner = ? AND holder IS NULL LIMIT ?) AS w`);
+/** A row if more turns of this owner wait than the number given: the one that is too many. */
+export const WAITING_BEYOND = sql<{ task: number }>(`
+  SELECT task FROM turns WHERE owner = ? AND holder IS NULL LIMIT 1 OFFSET ?`);
 /** The task that runs in a lane now. */
 export const RUNNING_IN = sql<{ id: string; attempt: number }>(`
   SELECT tasks.id AS id, turns.attempt AS attempt FROM lanes
