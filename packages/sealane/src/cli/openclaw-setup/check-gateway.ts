@@ -105,7 +105,7 @@ const failureOf = (error: unknown, url: string): Finding => {
       `The OpenClaw Gateway at ${url} answers otherwise than expected: ${detail}`,
       'openclaw doctor',
     );
-  return /does not accept the token/.test(detail)
+  return error.detail?.startsWith('AUTH_')
     ? failed('token', detail, 'openclaw gateway restart   # if its token was changed while it ran')
     : failed('gateway', detail, 'openclaw doctor');
 };

@@ -221,7 +221,7 @@ const entryError = (error: unknown, url: string): GatewayError => {
     return new GatewayError(
       'refused',
       `The OpenClaw Gateway at ${url} does not accept the token. Set the agent's token to its gateway.auth.token.`,
-      error.detail,
+      error.detail?.startsWith('AUTH_') ? error.detail : 'AUTH_REFUSED',
     );
   }
   // A Gateway that is starting or stopping says so in its own words.
