@@ -4,6 +4,10 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { answerOf } from '../support/a2a-client.ts';
+import type { TestService } from '../support/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { isEnd, startReceiver } from '../support/webhook-receiver.ts';
 import { type OpenclawWorld, openOpenclawWorld } from './openclaw-world.ts';
 
 /**
@@ -20,6 +24,8 @@ beforeAll(async () => {
       channels: {
         a2a: { enabled: true, advertisedUrl: httpUrl, rateLimitPerMinute: 0, peers: { peer: { token: TOKEN } } },
       },
+      // As OpenClaw comes: nobody has kept sessions apart.
+      tools: {},
     }),
   });
   await send('warm up');
@@ -83,6 +89,33 @@ describe('the channel that OpenClaw brings', () => {
     expect(result).not.toMatch(/unknown tool|not found/i);
   });
 
+  it('lets any peer make another session of the owner do things', async () => {
+    const place = join(world.gateway.home, 'made-by-another-session');
+    const message = `TOOL:exec ${JSON.stringify({ command: `touch ${place}` })}`;
+    const args = { sessionKey: 'agent:main:main', message, timeoutSeconds: 30 };
+    await send(`TOOL:tool_call ${JSON.stringify({ id: 'sessions_send', args })}`);
+    await eventually(() => expect(existsSync(place)).toBe(true), 60_000);
+  });
+
+  it('schedules nothing for a peer', async () => {
+    const job = {
+      name: 'x',
+      schedule: { kind: 'every', everyMs: 60_000 },
+      payload: { kind: 'agentTurn', message: 'x' },
+    };
+    await send(`TOOL:tool_call ${JSON.stringify({ id: 'cron', args: { action: 'add', job } })}`);
+    const [result] = world.model.about('"cron"').at(-1)?.toolResults ?? [];
+    expect(result).toMatch(/unknown tool|not found/i);
+  });
+
+  it('does not begin a conversation anew for a peer who says /new', async () => {
+    const contextId = randomUUID();
+    await send('before', contextId);
+    await send('/new', contextId);
+    await send('AFTER-NEW', contextId);
+    expect(world.model.about('AFTER-NEW').at(-1)?.turn).toBeGreaterThan(1);
+  });
+
   it.each(['CancelTask', 'SubscribeToTask', 'ListTasks', 'CreateTaskPushNotificationConfig'])(
     'does not know %s',
     async (method) => {
@@ -115,5 +148,50 @@ describe('the channel that OpenClaw brings', () => {
     await world.gateway.kill();
     await world.gateway.start();
     expect((await call('GetTask', { id: result?.task?.id })).error?.code).toBe(-32001);
+  });
+});
+
+describe('Sealane, on the same Gateway', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await world.service({ sealane: { allowPrivateWebhooks: true } });
+  });
+
+  afterAll(async () => {
+    await service?.close();
+  });
+
+  it('replays a task to whoever comes later, also after its end', async () => {
+    const stream = await service.client.stream('SLOW1 a few words');
+    const told = await stream.rest();
+    const { id } = (await service.client.list()).tasks[0] ?? { id: '' };
+    const again = await (await service.client.subscribe(id, 0)).rest();
+    expect(again.length).toBeGreaterThan(2);
+    expect(again.map(({ text }) => text).slice(-told.length + 1)).toEqual(told.map(({ text }) => text).slice(1));
+  });
+
+  it('lists tasks, by context and by state', async () => {
+    const contextId = randomUUID();
+    const [one, two] = [
+      await service.client.send('one', { contextId }),
+      await service.client.send('two', { contextId }),
+    ];
+    await service.client.send('FAIL400 three', { contextId });
+    const completed = await service.client.list({ contextId, status: 'TASK_STATE_COMPLETED' });
+    expect(completed.tasks.map(({ id }) => id)).toEqual([two.id, one.id]);
+    expect((await service.client.list({ contextId })).totalSize).toBe(3);
+  });
+
+  it('tells a webhook every event, in order', async () => {
+    await using receiver = await startReceiver();
+    const config = { taskPushNotificationConfig: { url: `${receiver.url}/hook` } };
+    const task = await service.client.send('tell me', { configuration: config });
+    expect(answerOf(task)).toContain('tell me');
+    const told = await receiver.until('/hook', isEnd);
+    const log = await (await service.client.subscribe(task.id, 0)).rest();
+    expect(told.map(({ body }) => body)).toEqual(
+      log.map(({ text }) => (JSON.parse(text) as { result: unknown }).result),
+    );
   });
 });
