@@ -4,12 +4,14 @@ import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { installOpenclaw } from './installed-openclaw.ts';
 
 const READY_MS = 120_000;
 const STOP_MS = 20_000;
+const NO_REGISTRY = 'http://127.0.0.1:9/';
 
 /** A real Gateway with a home of its own, on loopback. */
 export interface GatewayProcess extends AsyncDisposable {
@@ -20,12 +22,23 @@ export interface GatewayProcess extends AsyncDisposable {
   readonly workspace: string;
   readonly pid: number;
   log(): string;
+  /** Runs `openclaw …` in the Gateway's home, without any registry to ask. */
+  openclaw(...words: readonly string[]): Promise<CommandOutcome>;
   /** SIGKILL; the state stays. */
   kill(): Promise<void>;
+  /** SIGTERM, and SIGKILL when that takes too long; the state stays. */
+  stop(): Promise<void>;
   /** Starts it again on the same state and port; resolves when it is ready. */
   start(): Promise<void>;
   /** Ends it and removes its home. */
   close(): Promise<void>;
+}
+
+export interface CommandOutcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** Everything that it said. */
+  readonly output: string;
 }
 
 export interface GatewayOptions {
@@ -96,6 +109,17 @@ export const openGateway = async ({
     }
     timer.abort();
   };
+  const openclaw: GatewayProcess['openclaw'] = async (...words) => {
+    const command = spawn(process.execPath, [entry, ...words], {
+      cwd: home,
+      env: { ...environment(home, configFile), npm_config_registry: NO_REGISTRY },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(command, 'close') as Promise<[number | null]>;
+    const [out, err] = await Promise.all([text(command.stdout), text(command.stderr)]);
+    const [code] = await ended;
+    return { code, stdout: out, output: `${out}${err}` };
+  };
   const log = (): string => {
     const files = [join(home, 'output.log'), logFile].filter((file) => existsSync(file));
     return files.map((file) => readFileSync(file, 'utf8')).join('\n');
@@ -122,7 +146,9 @@ export const openGateway = async ({
       return child?.pid ?? 0;
     },
     log,
+    openclaw,
     kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
     start,
     close,
     [Symbol.asyncDispose]: close,

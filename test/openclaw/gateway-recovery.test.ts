@@ -7,7 +7,7 @@ import { createOpenclawGatewayAgent } from '#agents/openclaw/gateway/openclaw-ga
 
 import { type A2aClient, answerOf, statusTextOf, type WireTask } from '../support/a2a-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshFolder } from '../support/served-process.ts';
+import { freshFolder, serve } from '../support/served-process.ts';
 import { hostSealane } from './hosted-sealane.ts';
 import { type OpenclawWorld, openOpenclawWorld } from './openclaw-world.ts';
 
@@ -88,6 +88,26 @@ describe('Sealane, killed in the middle of a run and started again', () => {
     expect(await other.stop(ref, AbortSignal.timeout(30_000))).toBe('dead');
     expect(world.model.about('stop-me').map(({ aborted }) => aborted)).toEqual([true]);
     await other.close();
+  });
+});
+
+describe('Sealane, stopped in the middle of a run and started again', () => {
+  it('lets go of the run and takes it up again: the whole answer, once, from one call of the model', async () => {
+    using folder = freshFolder();
+    const { url, token } = connector();
+    const config = `agents: { main: { connector: openclaw, via: gateway, url: "${url}", token: "${token}", default: true } }\n`;
+    await using first = await serve(folder.path, { config });
+    const task = await first.client.submit('SLOW25 let-go');
+    await saying(first.client, task, 'tick 2');
+    expect(await first.stop()).toBe(0);
+    expect(world.model.about('let-go').map(({ aborted, ended }) => ({ aborted, ended }))).toEqual([
+      { aborted: false, ended: false },
+    ]);
+    await using second = await serve(folder.path);
+    const done = await ended(second.client, task);
+    expect(done.status.state, statusTextOf(done)).toBe('TASK_STATE_COMPLETED');
+    expect(answerOf(done)).toBe(`${ticks(100)}ECHO(turn 1): SLOW25 let-go`);
+    expect(world.model.about('let-go')).toHaveLength(1);
   });
 });
 

@@ -7,6 +7,7 @@ import { type A2aClient, answerOf, statusTextOf } from '../support/a2a-client.ts
 import { eventually } from '../support/eventually.ts';
 import type { TestService } from '../support/service.ts';
 import { type OpenclawWorld, openOpenclawWorld } from './openclaw-world.ts';
+import { openRawGateway } from './raw-gateway.ts';
 
 /** A conversation of the owner: its agent may do everything. */
 const FULL_RIGHTS = 'agent:main:sealane:n-main:u-admin:a2a-full-rights';
@@ -129,6 +130,34 @@ describe('the rights of a session', () => {
     expect(existsSync(file('twin-3'))).toBe(false);
   });
 
+  it('are the caller’s again when another operator has changed, reset or deleted the session between two turns', async () => {
+    using operator = await openRawGateway({
+      url: world.gateway.url,
+      token: world.gateway.token,
+      scopes: ['operator.read', 'operator.write', 'operator.admin'],
+    });
+    const contextId = 'meddled';
+    const key = 'agent:main:sealane:n-main:u-meddled:a2a-meddled';
+    const client = await service.clientOf('meddled', { permission: 'guarded' });
+    const meddlings: readonly (readonly [string, object])[] = [
+      ['sessions.patch', { key, permissionMode: null }],
+      ['sessions.patch', { key, permissionMode: 'full' }],
+      ['sessions.reset', { key }],
+      ['sessions.delete', { key }],
+      ['sessions.compact', { key }],
+    ];
+    await client.send('first', { contextId });
+    for (const [index, [method, params]] of meddlings.entries()) {
+      await operator.request(method, params);
+      const place = file(`meddled-${index}`);
+      const task = await client.send(`TOOL:exec ${JSON.stringify({ command: `touch ${place}` })}`, { contextId });
+      expect(task.status.state, method).toBe('TASK_STATE_COMPLETED');
+      expect(existsSync(place), method).toBe(false);
+      const { session } = await operator.request<{ session: object }>('sessions.describe', { key });
+      expect(session, method).toMatchObject({ permissionMode: 'guarded' });
+    }
+  });
+
   it('are not the owner’s for anybody: not even the own key gets the tools of the owner', async () => {
     await service.client.send('look-at-tools');
     const { tools } = world.model.about('look-at-tools')[0] ?? { tools: [] };
@@ -169,5 +198,5 @@ describe('the rights of a session', () => {
 });
 
 it('leaves nothing behind in its home that a remote key made', () => {
-  expect(readdirSync(world.gateway.home).filter((name) => /^(exec|written|sent)-/.test(name))).toEqual([]);
+  expect(readdirSync(world.gateway.home).filter((name) => /^(exec|written|sent|meddled)-/.test(name))).toEqual([]);
 });

@@ -60,6 +60,8 @@ export interface TurnEnd {
   readonly metadata?: JsonObject;
   /** Only with `failed`: another attempt could succeed. */
   readonly retryable?: boolean;
+  /** Only after an abort for `shutdown`: the work goes on without us, and this is not written as its end. */
+  readonly goesOn?: true;
   readonly reason?: string;
 }
 
@@ -79,6 +81,29 @@ export interface RunIo {
   say(text: string): Message;
 }
 
+/** What a connector found out before a run, for that run. Only the connector looks into it. */
+export type LookAhead = object;
+
+/** A command of a run that waits until an operator allows or denies it. */
+export interface Approval {
+  readonly id: string;
+  readonly taskId: string;
+  readonly command: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+export type ApprovalDecision = 'allow-once' | 'deny';
+
+/** The operator's word on what the runs of an agent may do. Callers never get here. */
+export interface Approvals {
+  /** What waits now, of runs for tasks of ours and nobody else's. */
+  list(): Promise<readonly Approval[]>;
+  /** False: nothing of ours with this id waits, or not any more. */
+  resolve(id: string, decision: ApprovalDecision): Promise<boolean>;
+}
+
 export interface Health {
   readonly ok: boolean;
   /** For people: what is wrong, and what to do about it. */
@@ -92,12 +117,20 @@ export interface Health {
  *   throws becomes `failed` with the error's message.
  * - `stop` is idempotent, works from any instance, and answers `unknown` when it cannot tell.
  * - `session` is pure and injective: two scopes that differ in a part that matters get different keys.
+ * - A connector with `reattach` may let go of a run that is aborted for a `shutdown`: it resolves with `goesOn`, and
+ *   whoever comes next takes the run up by what was remembered.
  */
 export interface AgentConnector {
   /** The connector's word in the configuration, for logs and spans. */
   readonly kind: string;
   session(scope: SessionScope): SessionKey;
-  run(turn: Turn, io: RunIo): Promise<TurnEnd>;
+  run(turn: Turn, io: RunIo, ahead?: LookAhead): Promise<TurnEnd>;
+  /**
+   * A turn of this session is on its way into the store and begins at once if its lane is free: what the run has to
+   * know of the session can be asked for meanwhile. The answer is handed to that run and to no other, so nothing that
+   * the lane did can lie between the two. Changes nothing.
+   */
+  lookAhead?(session: SessionKey): LookAhead | undefined;
   stop(ref: RunRef, signal: AbortSignal): Promise<'dead' | 'unknown'>;
   /** Takes up a run that went on while nobody was listening. */
   reattach?(ref: RunRef, turn: Turn, io: RunIo): Promise<TurnEnd | 'gone'>;
@@ -105,6 +138,8 @@ export interface AgentConnector {
   answersDirectly?(message: Message): boolean;
   /** True: a message to a working task goes into `inbox`. */
   readonly steerable?: boolean;
+  /** Only where the configuration gives us the right to decide. */
+  readonly approvals?: Approvals;
   health?(): Promise<Health>;
   close(): Promise<void>;
 }

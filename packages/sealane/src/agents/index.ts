@@ -5,7 +5,11 @@
  */
 export type {
   AgentConnector,
+  Approval,
+  ApprovalDecision,
+  Approvals,
   Health,
+  LookAhead,
   Permission,
   RunEvent,
   RunIo,

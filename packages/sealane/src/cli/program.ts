@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 
+import { addApprovalsCommand } from './commands/approvals.ts';
 import { addBackupCommand } from './commands/backup.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
@@ -37,6 +38,7 @@ export const createProgram = (version: string): Command => {
     addWatchCommand,
     addTasksCommand,
     addLanesCommand,
+    addApprovalsCommand,
     addKeysCommand,
     addInviteCommand,
     addServiceCommand,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import type { LookAhead } from '#agents';
 import type { Message } from '#domain';
 import type { ClaimedRun, InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
 
@@ -64,7 +65,7 @@ export interface EngineParts {
   /** True once a stop was asked for: what runs may end, nothing new is taken in. */
   isStopping(): boolean;
   /** Starts a run whose slot is taken; `instance` is whose it is in the store. */
-  begin(run: Run, instance: InstanceId): void;
+  begin(run: Run, instance: InstanceId, ahead?: LookAhead): void;
 }
 
 /** The answer to a claim arrives well before this, or never. */
@@ -106,14 +107,14 @@ export const createEngine = (options: EngineOptions): Engine => {
     onProblem: onProblem('A run could not look into its log'),
   });
 
-  const begin = (run: Run, instance: InstanceId): void => {
+  const begin = (run: Run, instance: InstanceId, ahead?: LookAhead): void => {
     const entry = registry.find(run.agent);
     if (!lease.isValid() || instance !== lease.instance || !entry) {
       // Too late (that lease may be lost and another held by now), or nobody to do it: whoever reaps it decides.
       dispatcher.vacate(run.agent);
       return;
     }
-    runs.start(run, entry, (turn, io) => entry.connector.run(turn, io));
+    runs.start(run, entry, (turn, io) => entry.connector.run(turn, io, ahead));
   };
   const dispatcher = createDispatcher({
     store,

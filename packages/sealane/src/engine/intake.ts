@@ -1,3 +1,4 @@
+import type { LookAhead } from '#agents';
 import { SealaneError } from '#domain';
 import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
 
@@ -10,6 +11,11 @@ import type { Caller, NewPushConfig, SendRequest } from './task-service.ts';
 export type Intake = (caller: Caller, request: SendRequest) => Promise<Admitted>;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+interface Entered extends Admitted {
+  readonly slot: Slot | undefined;
+  readonly ahead?: LookAhead;
+}
 
 const NO_TASK: { readonly id?: string } = {};
 
@@ -45,7 +51,7 @@ export const createIntake = (
     agent: string,
     context: { readonly id?: string },
     enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
-  ): Promise<Admitted & { readonly slot: Slot | undefined }> => {
+  ): Promise<Entered> => {
     // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
     const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
     let result: Result<Admitted> | undefined;
@@ -63,11 +69,7 @@ export const createIntake = (
 
   const limits = { laneWaiting: settings.laneWaiting, ownerWaiting: settings.ownerWaiting };
 
-  const admitNew = async (
-    caller: Caller,
-    request: SendRequest,
-    givenId: string | undefined,
-  ): ReturnType<typeof withSlot> => {
+  const admitNew = async (caller: Caller, request: SendRequest, givenId: string | undefined): Promise<Entered> => {
     const entry = allowedAgent(caller, request.agent ?? caller.agent);
     const id = givenId ?? newId();
     const contextId = request.message.contextId ?? newId();
@@ -76,7 +78,11 @@ export const createIntake = (
     const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
     // The answer to a direct call is its message; there is no task that anybody could be told about.
     const push = request.push && !direct ? webhookOf(request.push, id) : undefined;
-    return await withSlot(entry.name, NO_TASK, (slot) => {
+    let ahead: LookAhead | undefined;
+    const entered = await withSlot(entry.name, NO_TASK, (slot) => {
+      const session = connector.session(scope);
+      // Where all writes go through us, whatever ended in this lane before our commit was over before this look.
+      if (slot && store.exclusive) ahead = connector.lookAhead?.(session);
       const admission: Writable<Admission> = {
         id,
         owner: caller.owner,
@@ -84,7 +90,7 @@ export const createIntake = (
         agent: entry.name,
         contextId,
         dialect: request.dialect,
-        session: connector.session(scope),
+        session,
         direct,
         message: { ...request.message, contextId, taskId: id },
         metadata: request.metadata ?? {},
@@ -100,9 +106,10 @@ export const createIntake = (
       }
       return store.admit(admission);
     });
+    return ahead === undefined ? entered : { ...entered, ahead };
   };
 
-  const followUp = async (caller: Caller, request: SendRequest, id: string): ReturnType<typeof withSlot> => {
+  const followUp = async (caller: Caller, request: SendRequest, id: string): Promise<Entered> => {
     const task = await requireTask(caller, id);
     const { message } = request;
     if (message.contextId !== undefined && message.contextId !== task.contextId) {
@@ -132,7 +139,7 @@ export const createIntake = (
   };
 
   /** A caller that names its tasks itself continues the task of that name, or makes it if there is none. */
-  const continueOrAdmit = async (caller: Caller, request: SendRequest, id: string): ReturnType<typeof withSlot> => {
+  const continueOrAdmit = async (caller: Caller, request: SendRequest, id: string): Promise<Entered> => {
     if (await store.find(scopeOf(caller), id)) return await followUp(caller, request, id);
     try {
       return await admitNew(caller, request, id);
@@ -144,7 +151,7 @@ export const createIntake = (
     }
   };
 
-  const enter = (caller: Caller, request: SendRequest): ReturnType<typeof withSlot> => {
+  const enter = (caller: Caller, request: SendRequest): Promise<Entered> => {
     const { message, givenTaskId } = request;
     if (message.taskId !== undefined) return followUp(caller, request, message.taskId);
     if (givenTaskId !== undefined) return continueOrAdmit(caller, request, givenTaskId);
@@ -157,10 +164,10 @@ export const createIntake = (
     }
     for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
     const admitted = await enter(caller, request);
-    const { task, events, run, slot } = admitted;
+    const { task, events, run, slot, ahead } = admitted;
     feed.publish(task.id, events);
     runs.observe(task.id, events);
-    if (run && slot) parts.begin(run, slot.instance);
+    if (run && slot) parts.begin(run, slot.instance, ahead);
     if (!admitted.again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
     return admitted;
   };

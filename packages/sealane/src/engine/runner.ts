@@ -46,6 +46,7 @@ export type Beginning = (turn: Turn, io: RunIo) => Promise<TurnEnd>;
  *
  *     claimed ─► agent works ─► agent is dead ─► finish (task ends or asks) + release (lane goes on)
  *                    │ cancel, timeout, shutdown: abort, then as above
+ *                    │ shutdown, and the agent goes on without us: nothing ends here; whoever comes next takes it up
  *                    │ it does not die within the grace period: the task ends, marked as forced; the lane stays
  *                    │   held until the agent is dead or the quarantine is over
  *                    └ the lease is lost: abort, write nothing; somebody else has the run
@@ -193,6 +194,11 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
     if (hasEnded || stopReason === 'ended') {
       await persist.release(token);
       return watcher?.ended('failed', stopReason);
+    }
+    if (end?.goesOn && stopReason === 'shutdown') {
+      // Still ours in the store until the lease is given up: then its lane goes to whoever takes the run up.
+      if (pending.length > 0) await persist.append(token, pending);
+      return watcher?.ended('lost', stopReason);
     }
     if (mayRetry(end)) {
       if (await retryLater(pending)) return watcher?.ended('retry', stopReason);

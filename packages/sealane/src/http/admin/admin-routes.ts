@@ -4,6 +4,7 @@ import { asAdminError } from '../error-replies.ts';
 import type { HttpDeps, HttpOptions } from '../http-deps.ts';
 import type { JsonSender } from '../json-reply.ts';
 import { createRouteAdder } from '../method-routes.ts';
+import { addApprovalRoutes } from './approval-routes.ts';
 import { addBackupRoute } from './backup-route.ts';
 import { addCardKeyRoutes } from './card-key-routes.ts';
 import { addExportRoutes } from './export-routes.ts';
@@ -27,6 +28,7 @@ export const addAdminRoutes = (app: FastifyInstance, deps: HttpDeps, options: Ht
   addTaskRoutes(scope);
   addExportRoutes(scope);
   addLaneRoutes(scope);
+  addApprovalRoutes(scope);
   addKeyRoutes(scope);
   addCardKeyRoutes(scope);
   addBackupRoute(scope);

@@ -14,6 +14,8 @@ export interface GatewayLink {
     signal: AbortSignal,
     options?: { readonly tries?: number; readonly onTrouble?: (why: string) => void },
   ): Promise<GatewaySocket>;
+  /** The connection if there is one now. */
+  current(): GatewaySocket | undefined;
   /** Hears of everything that happens in a session, over all connections, until it is disposed. */
   watch(sessionKey: string, listener: (event: AgentEvent) => void): Disposable;
   close(): void;
@@ -73,6 +75,7 @@ export const createGatewayLink = (options: Omit<SocketOptions, 'onEvent'>): Gate
         await delay(Math.max(0, notBefore - performance.now()), undefined, { signal: stop }).catch(() => undefined);
       }
     },
+    current: () => socket,
     watch: (sessionKey, listener) => {
       const listeners = watchers.get(sessionKey) ?? new Set();
       watchers.set(sessionKey, listeners.add(listener));

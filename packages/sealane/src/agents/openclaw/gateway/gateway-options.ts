@@ -43,10 +43,10 @@ export const gatewayOptions = z.strictObject({
       'The operator vouches that agents cannot reach other sessions, for a Gateway that does not show its configuration. Without it, tools.sessions.visibility must be "self".',
     ),
   approvals: z
-    .enum(['deny', 'wait'])
+    .enum(['deny', 'wait', 'sealane'])
     .default('deny')
     .describe(
-      'What happens to a command that needs an approval: it is denied at once, or it waits for an operator in OpenClaw (asks the Gateway for operator.approvals too)',
+      "What happens to a command that needs an approval. deny: it is denied at once. wait: it waits for an operator in OpenClaw (asks the Gateway for operator.approvals too). sealane: it waits, and Sealane's admin keys can decide as well (a second connection asks the Gateway for operator.admin, and never runs anything).",
     ),
   connectTimeoutMs: z.int().positive().default(10_000).describe('How long one try to connect may take'),
   requestTimeoutMs: z.int().positive().default(30_000).describe('How long the Gateway may take to answer a request'),

@@ -27,6 +27,8 @@ export interface GatewaySocket {
   /** Changes when the Gateway is started anew. */
   readonly bootId: string;
   readonly version: string;
+  /** What it lets us do, if it says so. */
+  readonly scopes: readonly string[] | undefined;
   readonly openedAt: number;
   request(method: string, params: object, options?: RequestOptions): Promise<unknown>;
   /** Resolves with the reason when the connection is gone. */
@@ -38,6 +40,8 @@ export interface SocketOptions {
   readonly url: string;
   readonly token: string;
   readonly scopes: readonly string[];
+  /** What we want to hear of, or take part in. */
+  readonly caps?: readonly string[];
   readonly version: string;
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
@@ -64,6 +68,7 @@ const frame = z.union([
 ]);
 
 const hello = z.object({
+  auth: z.object({ scopes: z.array(z.string()).optional() }).optional(),
   server: z.object({ version: z.string(), bootId: z.string().default('') }),
   policy: z.object({ tickIntervalMs: z.number().positive().default(30_000) }).default({ tickIntervalMs: 30_000 }),
 });
@@ -171,7 +176,7 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
   );
   try {
     await Promise.race([challenged, closed.promise.then((error) => Promise.reject(error))]);
-    const { server, policy } = hello.parse(
+    const { server, policy, auth } = hello.parse(
       await request('connect', connectParams(options), { timeoutMs: options.connectTimeoutMs }),
     );
     // A machine that lost its power says no goodbye.
@@ -184,6 +189,7 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
     return {
       bootId: server.bootId,
       version: server.version,
+      scopes: auth?.scopes,
       openedAt: performance.now(),
       request,
       closed: closed.promise,
@@ -198,14 +204,13 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
   }
 };
 
-/** Never `operator.admin`: with it, every run would carry its owner's rights. */
-const connectParams = ({ token, scopes, version }: SocketOptions): object => ({
+const connectParams = ({ token, scopes, caps = ['tool-events'], version }: SocketOptions): object => ({
   minProtocol: PROTOCOL,
   maxProtocol: PROTOCOL,
   client: { id: 'gateway-client', version, platform: process.platform, mode: 'backend' },
   role: 'operator',
   scopes,
-  caps: ['tool-events'],
+  caps,
   auth: { token },
 });
 

@@ -114,6 +114,28 @@ describe('the answer of a run', () => {
     ]);
   });
 
+  it.each([
+    ['for all agents', { tools: { deny: ['message'] } }],
+    ['for this agent', { agents: { entries: { Main: { tools: { deny: ['exec', 'message'] } } } } }],
+    ['for this agent, as older Gateways have it', { agents: { list: [{ id: 'main', tools: { deny: ['message'] } }] } }],
+  ])('of a remote key is that of a resumed run where the message tool is denied %s', async (_, denying) => {
+    const resumed = {
+      role: 'user',
+      idempotencyKey: 'resumed:user',
+      provenance: { sourceTool: 'main_session_restart_recovery' },
+    };
+    const messages = [{ role: 'user', idempotencyKey: `${RUN}:user`, content: 'hello' }, resumed];
+    const { gateway, agent, io } = await openScriptedAgent(({ method }) => {
+      if (method === 'config.get') return { payload: { config: denying, runtimeConfig: denying } };
+      if (method === 'chat.history') return { payload: { messages, inFlightRun: { runId: 'resumed' } } };
+      return method === 'agent.wait' ? { payload: { status: 'ok', terminalReply: { text: 'went on' } } } : undefined;
+    });
+    const ref = { runId: RUN, sessionKey: SESSION, bootId: 'boot-0' };
+    expect(wordsOf((await agent.reattach?.(ref, turnOf('guarded'), io)) ?? 'gone')).toBe('completed: went on');
+    expect(gateway.of('agent')).toEqual([]);
+    expect(gateway.of('chat.abort')).toEqual([]);
+  });
+
   it('is gone when the transcript has its question and nothing else, and nobody takes it up', async () => {
     const messages = [{ role: 'user', idempotencyKey: `${RUN}:user`, content: 'hello' }];
     const { gateway, agent, io } = await openScriptedAgent(({ method }) =>
@@ -135,6 +157,38 @@ describe('the end of a run from outside', () => {
     stop.abort('lost');
     expect(wordsOf(await run)).toBe('canceled: ');
     expect(gateway.of('chat.abort')).toEqual([]);
+  });
+
+  it('lets go of a run when Sealane stops, and asks nobody about it any more', async () => {
+    const { gateway, agent, io, stop, refs } = await openScriptedAgent(({ method }) =>
+      method === 'agent' ? accepted : undefined,
+    );
+    const run = agent.run(turnOf('guarded'), io);
+    await expect.poll(() => gateway.of('agent').length).toBe(1);
+    const asked = gateway.requests.length;
+    stop.abort('shutdown');
+    expect(await run).toEqual({ state: 'canceled', goesOn: true });
+    expect(gateway.requests).toHaveLength(asked);
+    expect(refs).toHaveLength(1);
+  });
+
+  it('lets go of a message that no Gateway has heard of, and whoever comes next hands it over at once', async () => {
+    const { agent, io, stop, refs, events } = await openScriptedAgent(() => undefined, { url: 'ws://127.0.0.1:9' });
+    const run = agent.run(turnOf('guarded'), io);
+    await expect.poll(() => events.length).toBe(1);
+    stop.abort('shutdown');
+    expect(await run).toEqual({ state: 'canceled', goesOn: true });
+    expect(refs).toHaveLength(1);
+
+    const next = await openScriptedAgent(
+      ({ method }) => (method === 'agent' ? { ...accepted, final: said('hi') } : undefined),
+      { resumeWaitMs: 60_000 },
+    );
+    const [ref = {}] = refs;
+    expect(await agent.stop(ref, AbortSignal.timeout(5000))).toBe('dead');
+    expect(wordsOf((await next.agent.reattach?.(ref, turnOf('guarded'), next.io)) ?? 'gone')).toBe('completed: hi');
+    expect(next.gateway.of('agent')).toHaveLength(1);
+    expect(next.gateway.of('sessions.patch')).toHaveLength(1);
   });
 
   it('waits for the word that the run is really over', async () => {

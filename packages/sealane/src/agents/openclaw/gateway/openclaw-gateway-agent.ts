@@ -2,15 +2,16 @@ import { z } from 'zod';
 
 import { SealaneError } from '#domain';
 
-import type { AgentConnector, Health, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import type { AgentConnector, Health, LookAhead, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
 import { incomingMessage } from '../incoming-message.ts';
 import { openclawSessionKey } from '../session-key.ts';
+import { APPROVER_CAPS, APPROVER_SCOPES, createApprover } from './approver.ts';
 import { GatewayError } from './gateway-error.ts';
 import { createGatewayLink } from './gateway-link.ts';
 import { type GatewayInput, type GatewayOptions, gatewayOptions } from './gateway-options.ts';
-import { gatewayRef, type GatewayRef } from './gateway-ref.ts';
+import { gatewayRef, type GatewayRef, NOT_BEGUN } from './gateway-ref.ts';
 import { Refusal, runTurn } from './run-turn.ts';
-import { createSessionRights } from './session-rights.ts';
+import { createSessionRights, type SessionLook } from './session-rights.ts';
 import { stopRun } from './stop-run.ts';
 
 /** The version that the Gateway's own lists show for us. */
@@ -23,35 +24,70 @@ const agentList = z.object({ agents: z.array(z.object({ id: z.string() })) });
 
 /**
  * An agent of a running OpenClaw, over one WebSocket to its Gateway. Runs are the Gateway's: they go on when the
- * connection breaks or Sealane is started anew, and are found again. Remote text has no power: we never ask for the
+ * connection breaks or Sealane is started anew, and are found again. Remote text has no power: runs never have the
  * rights of an administrator, and every conversation gets its caller's permission before its text is handed over.
  */
 export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector => {
   const options = parse(input);
-  const link = createGatewayLink({
+  const place = {
     url: options.url,
     token: options.token,
-    scopes: ['operator.read', 'operator.write', ...(options.approvals === 'wait' ? ['operator.approvals'] : [])],
     version: CLIENT_VERSION,
     connectTimeoutMs: options.connectTimeoutMs,
     requestTimeoutMs: options.requestTimeoutMs,
-  });
+  };
+  // Never `operator.admin`: with it, every run would carry its owner's rights.
+  const scopes = ['operator.read', 'operator.write', ...(options.approvals === 'deny' ? [] : ['operator.approvals'])];
+  const link = createGatewayLink({ ...place, scopes });
+  const turns = new Set<{ readonly taskId: string; readonly runIds: ReadonlySet<string> }>();
+  const approver =
+    options.approvals === 'sealane'
+      ? createApprover(
+          createGatewayLink({ ...place, scopes: APPROVER_SCOPES, caps: APPROVER_CAPS }),
+          ({ runId, sessionKey }) =>
+            turns.values().find(({ runIds }) => runIds.has(runId))?.taskId ??
+            (isOwnSession(options, sessionKey) ? taskOfRun(runId) : undefined),
+        )
+      : undefined;
   const rights = createSessionRights(options);
   const closing = new AbortController();
   const givingUp = new AbortController();
   const live = new Set<Promise<unknown>>();
 
-  const work = async (turn: Turn, io: RunIo, known?: GatewayRef): Promise<TurnEnd | 'gone'> => {
+  /** What `lookAhead` answered, as only this connector knows it. */
+  const looks = new WeakSet<object>();
+  const isLook = (ahead: LookAhead | undefined): ahead is SessionLook => ahead !== undefined && looks.has(ahead);
+
+  const work = async (
+    turn: Turn,
+    io: RunIo,
+    { known, ahead }: { readonly known?: GatewayRef; readonly ahead?: LookAhead | undefined },
+  ): Promise<TurnEnd | 'gone'> => {
     if (closing.signal.aborted) return failed(io, 'unavailable', CLOSED, true);
     if (!options.allowedPermissions.includes(turn.permission))
       return rejected(io, `This agent does not serve keys with the permission "${turn.permission}".`);
     const message = incomingMessage(turn.message);
     if (!message.ok) return rejected(io, message.why);
+    const runIds = new Set<string>();
     const run = runTurn(
-      { turn, io, input: message, link, rights, options, closing: closing.signal, givingUp: givingUp.signal },
+      {
+        turn,
+        io,
+        input: message,
+        link,
+        rights,
+        ahead: isLook(ahead) ? ahead : undefined,
+        runIds,
+        attended: async (signal) => await approver?.attend(signal),
+        options,
+        closing: closing.signal,
+        givingUp: givingUp.signal,
+      },
       known,
     );
     live.add(run);
+    const own = { taskId: turn.taskId, runIds };
+    turns.add(own);
     try {
       const end = await run;
       const wasClosed = end !== 'gone' && end.state === 'canceled' && closing.signal.aborted && !io.signal.aborted;
@@ -62,6 +98,7 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
       throw error;
     } finally {
       live.delete(run);
+      turns.delete(own);
     }
   };
 
@@ -77,7 +114,9 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
             agents.map(({ id }) => id),
           ),
         };
-      const problem = await rights.confinementProblem(socket);
+      const problem =
+        (await rights.confinementProblem(socket)) ??
+        (await approver?.problem(AbortSignal.timeout(options.connectTimeoutMs)));
       const where = `OpenClaw ${socket.version} at ${options.url}`;
       return problem === undefined ? { ok: true, detail: where } : { ok: false, detail: `${where}. ${problem}` };
     } catch (error) {
@@ -88,32 +127,49 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
   return {
     kind: 'openclaw',
     session: (scope) => openclawSessionKey(options.agentId, scope),
-    run: async (turn, io) => {
-      const end = await work(turn, io);
+    lookAhead: (session) => {
+      const socket = link.current();
+      if (!socket) return undefined;
+      const look = rights.lookAt(socket, session);
+      looks.add(look);
+      return look;
+    },
+    run: async (turn, io, ahead) => {
+      const end = await work(turn, io, { ahead });
       return end === 'gone' ? failed(io, 'interrupted', LOST, false) : end;
     },
     reattach: async (ref, turn, io) => {
       const known = gatewayRef.safeParse(ref);
-      return known.success ? await work(turn, io, known.data) : 'gone';
+      return known.success ? await work(turn, io, { known: known.data }) : 'gone';
     },
     stop: async (ref, signal) => {
       const known = gatewayRef.safeParse(ref);
       if (!known.success) return 'unknown';
+      if (known.data.bootId === NOT_BEGUN) return 'dead';
       try {
         return await stopRun(link, known.data, { signal, resumeWaitMs: options.resumeWaitMs });
       } catch {
         return 'unknown';
       }
     },
+    ...(approver && { approvals: approver.approvals }),
     health,
     close: async () => {
       closing.abort();
       setTimeout(() => givingUp.abort(), CLOSE_MS).unref();
       await Promise.allSettled(live);
+      approver?.close();
       link.close();
     },
   };
 };
+
+/** A conversation that a Sealane has with this agent. */
+const isOwnSession = ({ agentId }: GatewayOptions, sessionKey: string): boolean =>
+  sessionKey.startsWith(`agent:${agentId.toLowerCase()}:sealane:`);
+
+/** Run ids begin with their task's: so the run of another instance is known, too. */
+const taskOfRun = (runId: string): string | undefined => /^(.+)\.\d+-\d+(?:-\d+)?$/.exec(runId)?.[1];
 
 const CLOSED = 'The agent was closed while it worked. Send the message again.';
 const LOST = 'OpenClaw was restarted while it worked, and did not take the work up again. Send the message again.';

@@ -23,11 +23,14 @@ const STATUS_TEXT = 16 * 1024;
 
 export interface ReporterOptions {
   readonly showTools: boolean;
+  /** Who decides on commands that wait, in words. */
+  readonly approver?: string;
   /** A file that the run sends; nothing if it may not be sent. */
   readonly readFile: (place: string) => Promise<Part | undefined>;
 }
 
-export const createRunReporter = (turn: Turn, io: RunIo, { showTools, readFile }: ReporterOptions): RunReporter => {
+export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOptions): RunReporter => {
+  const { showTools, readFile, approver = 'an operator of OpenClaw' } = options;
   const artifactId = `answer-${turn.number}`;
   const text = createAnswerText();
   const media = new Set<string>();
@@ -85,7 +88,7 @@ export const createRunReporter = (turn: Turn, io: RunIo, { showTools, readFile }
       else if (event.kind === 'approval')
         status(
           event.phase === 'waiting'
-            ? 'A command waits for the approval of an operator of OpenClaw. Messages to this task do not approve it.'
+            ? `A command waits for the approval of ${approver}. Messages to this task do not approve it.`
             : 'The operator has decided; the work goes on.',
         );
     },

@@ -6,12 +6,12 @@ import { findRun } from './find-run.ts';
 import { GatewayError, isUnreachable } from './gateway-error.ts';
 import type { GatewayLink } from './gateway-link.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import type { GatewayRef } from './gateway-ref.ts';
+import { type GatewayRef, NOT_BEGUN } from './gateway-ref.ts';
 import type { FinalAnswer, GatewaySocket } from './gateway-socket.ts';
 import { readMedia } from './read-media.ts';
 import { answerOfFinal, answerOfWait, type RunAnswer } from './run-answer.ts';
 import { createRunReporter } from './run-reporter.ts';
-import type { SessionRights } from './session-rights.ts';
+import type { SessionLook, SessionRights } from './session-rights.ts';
 import { stopRun } from './stop-run.ts';
 
 export interface TurnRun {
@@ -20,6 +20,12 @@ export interface TurnRun {
   readonly input: Extract<IncomingMessage, { ok: true }>;
   readonly link: GatewayLink;
   readonly rights: SessionRights;
+  /** What was asked of the session while the turn was stored. */
+  readonly ahead: SessionLook | undefined;
+  /** The ids under which the turn is at work; they are filled in here. */
+  readonly runIds: Set<string>;
+  /** Somebody who may decide on commands that wait is there, if that is wanted. */
+  readonly attended: (signal: AbortSignal) => Promise<void>;
   readonly options: GatewayOptions;
   /** Aborts when the connector closes; a run is then stopped as by a cancel. */
   readonly closing: AbortSignal;
@@ -37,6 +43,7 @@ const WAIT_MS = 20_000;
 /** After the settled event the Gateway still has to say what came of it. */
 const LAST_WORD_MS = 5000;
 const SESSION_TRIES = 5;
+const LET_GO: TurnEnd = { state: 'canceled', goesOn: true };
 const GO_ON = 'OpenClaw was restarted while you worked on the last message. Go on with it, and answer it.';
 
 /**
@@ -48,17 +55,19 @@ const GO_ON = 'OpenClaw was restarted while you worked on the last message. Go o
  *          under a new run id: follow that, or end it and go on with the rights of the caller. Did it never hear of
  *          the run? begin again.
  *
- * Answers 'gone' when the run was there and nothing of it is left.
+ * Answers 'gone' when the run was there and nothing of it is left. When Sealane stops, the run is let go.
  */
 export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd | 'gone'> => {
-  const { turn, io, link, options } = run;
+  const { turn, io, link, options, runIds } = run;
   const signal = AbortSignal.any([io.signal, run.closing]);
   const showTools = options.toolUpdates === 'names' && turn.permission === 'agent-default';
   const reporter = createRunReporter(turn, io, {
     showTools,
+    ...(options.approvals === 'sealane' && { approver: 'an operator' }),
     readFile: async (place) => await readMedia(await link.connected(signal), options.agentId, place),
   });
-  const runIds = new Set(known ? [known.runId] : []);
+  const begun = known?.bootId === NOT_BEGUN ? undefined : known;
+  if (begun) runIds.add(begun.runId);
   let onStranger = (): void => undefined;
   let onSettled = (_runId: string): void => undefined;
   using _ = link.watch(turn.session, (event) => {
@@ -66,7 +75,8 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
     reporter.observe(event);
     if (event.kind === 'settled') onSettled(event.runId);
   });
-  let ref = known;
+  let ref = begun;
+  let ahead = run.ahead;
   let trouble: string | undefined;
 
   const onTrouble = (why: string): void => {
@@ -91,7 +101,11 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
         bootId: socket.bootId,
         goesOn,
       };
-      const [rights] = await Promise.all([run.rights.ensure(socket, turn.session, turn.permission), io.remember(next)]);
+      const [rights] = await Promise.all([
+        run.rights.ensure(socket, turn.session, turn.permission, ahead),
+        io.remember(next),
+      ]);
+      ahead = undefined;
       if (!rights.ok) throw new Refusal(rights.why);
       signal.throwIfAborted();
       ref = next;
@@ -117,8 +131,15 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
     const answer = answerOfFinal(first);
     if (answer) return answer;
     if (isInFlight(first)) return await waitFor(socket, runId);
-    const lastWord = over.then(() => delay(LAST_WORD_MS, undefined, { ref: false })).then(() => waitFor(socket, runId));
-    return await Promise.race([final.promise, lastWord, broken(socket), whenAborted(signal)]);
+    const told = new AbortController();
+    const lastWord = over
+      .then(() => delay(LAST_WORD_MS, undefined, { ref: false, signal: told.signal }))
+      .then(() => waitFor(socket, runId));
+    try {
+      return await Promise.race([final.promise, lastWord, broken(socket), whenAborted(signal)]);
+    } finally {
+      told.abort();
+    }
   };
 
   const waitFor = async (socket: GatewaySocket, runId: string): Promise<RunAnswer> => {
@@ -160,7 +181,14 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
     }
   };
 
+  const isLeaving = (): boolean => io.signal.reason === 'shutdown';
+
   const stopped = async (): Promise<TurnEnd> => {
+    if (isLeaving()) {
+      // What the Gateway has not heard of yet is handed over by whoever comes next.
+      if (ref === undefined) await io.remember({ runId: newRunId(), sessionKey: turn.session, bootId: NOT_BEGUN });
+      return LET_GO;
+    }
     // A run whose lease is lost belongs to whoever took it over.
     if (ref && io.signal.reason !== 'lost') {
       await stopRun(link, ref, { signal: run.givingUp, resumeWaitMs: options.resumeWaitMs });
@@ -173,10 +201,14 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
     try {
       const tries = ref === undefined && options.whenDown === 'fail' ? 1 : Number.POSITIVE_INFINITY;
       socket = await link.connected(signal, { tries, onTrouble });
+      await run.attended(signal);
       if (trouble !== undefined) reporter.status('The OpenClaw Gateway is back.');
       trouble = undefined;
       const answer = ref === undefined ? await begin(socket, false) : await resume(socket, ref);
-      return answer === 'gone' ? answer : await reporter.finish(answer);
+      if (answer === 'gone') return answer;
+      const end = await reporter.finish(answer);
+      // The end came too late to be told in whole; it will be found again.
+      return isLeaving() ? LET_GO : end;
     } catch (error) {
       if (signal.aborted) return await stopped();
       if (!isUnreachable(error) || (socket === undefined && options.whenDown === 'fail')) throw error;

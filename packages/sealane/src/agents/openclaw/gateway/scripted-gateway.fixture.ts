@@ -99,6 +99,7 @@ const DEFAULTS: Readonly<Record<string, (request: ScriptedRequest, bootId: strin
   }),
   'agent.wait': () => ({ payload: { status: 'timeout' } }),
   'chat.history': () => ({ payload: { messages: [] } }),
+  'exec.approval.list': () => ({ payload: [] }),
   'chat.abort': () => ({ payload: { aborted: false } }),
 };
 

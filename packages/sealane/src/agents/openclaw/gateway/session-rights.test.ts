@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import { describe, expect, it } from 'vitest';
 
 import { accepted, openScriptedAgent, RUN, said, SESSION, turnOf, wordsOf } from './scripted-agent.fixture.ts';
@@ -20,8 +22,8 @@ describe('the rights of a run', () => {
     await agent.run(turnOf('read-only', '/new'), io);
     expect(gateway.requests.map(({ method }) => method)).toEqual([
       'connect',
-      'config.get',
       'sessions.describe',
+      'config.get',
       'sessions.patch',
       'agent',
     ]);
@@ -62,6 +64,38 @@ describe('the rights of a run', () => {
     expect(wordsOf(await strict.agent.run(turnOf('agent-default'), strict.io))).toBe('completed: hi');
     const vouched = await openScriptedAgent(script, { sessionsConfined: true });
     expect(wordsOf(await vouched.agent.run(turnOf('guarded'), vouched.io))).toBe('completed: hi');
+  });
+
+  it('are looked at once when that was asked ahead, over the same connection and a moment ago', async () => {
+    const { gateway, agent, io } = await openScriptedAgent(({ method }) =>
+      method === 'agent' ? { ...accepted, final: said('hi') } : undefined,
+    );
+    expect(agent.lookAhead?.(SESSION)).toBeUndefined();
+    await agent.health?.();
+    const ahead = agent.lookAhead?.(SESSION);
+    await agent.run(turnOf('guarded'), io, ahead);
+    expect(gateway.of('sessions.describe').map(({ params }) => params)).toEqual([{ key: SESSION }]);
+    expect(gateway.of('sessions.patch')).toHaveLength(1);
+    // What somebody else made is no look.
+    await agent.run(turnOf('guarded'), io, { ...ahead });
+    expect(gateway.of('sessions.describe')).toHaveLength(2);
+  });
+
+  it('are looked at again when the look ahead was over a connection that broke, or took long', async () => {
+    const { gateway, agent, io } = await openScriptedAgent(({ method, connection }) => {
+      if (method === 'sessions.describe' && connection === 1) return { breaks: 'before' };
+      return method === 'agent' ? { ...accepted, final: said('hi') } : undefined;
+    });
+    await agent.health?.();
+    const ahead = agent.lookAhead?.(SESSION);
+    await expect.poll(() => gateway.of('sessions.describe').length).toBe(1);
+    expect(wordsOf(await agent.run(turnOf('guarded'), io, ahead))).toBe('completed: hi');
+    expect(gateway.of('sessions.describe').map(({ connection }) => connection)).toEqual([1, 2]);
+
+    const late = agent.lookAhead?.(SESSION);
+    await delay(300);
+    await agent.run(turnOf('guarded'), io, late);
+    expect(gateway.of('sessions.describe')).toHaveLength(4);
   });
 
   it('are set anew when the session was reset just before the run', async () => {

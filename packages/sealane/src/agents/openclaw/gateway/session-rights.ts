@@ -10,8 +10,21 @@ export type RightsOutcome =
   /** The session that has them; a run that names it fails if the session is reset in between. */
   { readonly ok: true; readonly sessionId: string } | { readonly ok: false; readonly why: string };
 
+/** What the Gateway says of a session, asked for a moment before it is needed. */
+export interface SessionLook {
+  readonly socket: GatewaySocket;
+  readonly at: number;
+  readonly answer: Promise<unknown>;
+}
+
 export interface SessionRights {
-  ensure(socket: GatewaySocket, sessionKey: string, permission: Permission): Promise<RightsOutcome>;
+  lookAt(socket: GatewaySocket, sessionKey: string): SessionLook;
+  ensure(
+    socket: GatewaySocket,
+    sessionKey: string,
+    permission: Permission,
+    ahead?: SessionLook,
+  ): Promise<RightsOutcome>;
   /** What keeps callers other than the owner from being served; nothing if all is well. */
   confinementProblem(socket: GatewaySocket): Promise<string | undefined>;
   /**
@@ -24,10 +37,22 @@ export interface SessionRights {
 /** The Gateway takes in changes of its configuration while it runs, so what was seen counts only for a while. */
 const CONFIG_MS = 5000;
 
+/** A look ahead is made while a message is being stored; one that had to wait longer is made anew. */
+const LOOK_MS = 250;
+
 const denying = z.object({ deny: z.array(z.string()).optional() });
+const agentShape = z.object({ tools: denying.optional() });
 const configShape = z.object({
   tools: denying.extend({ sessions: z.object({ visibility: z.string() }).optional() }).optional(),
-  agents: z.object({ entries: z.record(z.string(), z.object({ tools: denying.optional() })).optional() }).optional(),
+  agents: z
+    .object({
+      /** By id, written as its author did: ids count without regard to case. */
+      entries: z.record(z.string(), agentShape).optional(),
+      /** How Gateways before 2026.9 have it. */
+      list: z.array(agentShape.extend({ id: z.string() })).optional(),
+    })
+    .optional()
+    .catch(undefined),
 });
 type Config = z.output<typeof configShape>;
 const configAnswer = z.object({ runtimeConfig: z.unknown().optional(), config: z.unknown().optional() });
@@ -55,6 +80,11 @@ const OTHER_SESSIONS =
  * A session that a remote caller talks to gets the caller's permission as its mode before each run, and the mode is
  * read back. The mode does not confine the tools that reach other sessions, so these must be confined by the
  * Gateway's configuration, which we read.
+ *
+ * Each run looks anew, after its message came: whatever another operator did before is seen, and a reset after the look
+ * makes the run fail, because it names the session that was looked at. Nothing is kept from one run to the next. The
+ * Gateway's `sessions.changed` could tell when to forget, but it is held back for up to half a second after another
+ * change, it is left out for a slow reader, and being told costs each turn more than looking does.
  */
 export const createSessionRights = (options: Pick<GatewayOptions, 'sessionsConfined' | 'agentId'>): SessionRights => {
   const seen = new WeakMap<GatewaySocket, { readonly at: number; readonly configs: Promise<readonly Config[]> }>();
@@ -74,15 +104,23 @@ export const createSessionRights = (options: Pick<GatewayOptions, 'sessionsConfi
     return configs.every(({ tools }) => tools?.sessions?.visibility === 'self') ? undefined : OTHER_SESSIONS;
   };
 
-  const deniesMessages = ({ tools, agents }: Config): boolean =>
-    [tools, agents?.entries?.[options.agentId]?.tools].some((one) => one?.deny?.includes('message') === true);
+  const isOurs = (id: string): boolean => id.toLowerCase() === options.agentId.toLowerCase();
+
+  const deniesMessages = ({ tools, agents }: Config): boolean => {
+    const entries = Object.entries(agents?.entries ?? {}).map(([id, agent]) => ({ id, ...agent }));
+    const own = [...entries, ...(agents?.list ?? [])].filter(({ id }) => isOurs(id));
+    return [tools, ...own.map((agent) => agent.tools)].some((one) => one?.deny?.includes('message') === true);
+  };
 
   return {
     confinementProblem,
-    ensure: async (socket, sessionKey, permission) => {
+    lookAt,
+    ensure: async (socket, sessionKey, permission, ahead) => {
+      const isGood = ahead?.socket === socket && performance.now() - ahead.at < LOOK_MS;
+      const look = isGood ? ahead : lookAt(socket, sessionKey);
       const [problem, session] = await Promise.all([
         permission === 'agent-default' ? undefined : confinementProblem(socket),
-        ensureMode(socket, sessionKey, permission),
+        ensureMode(look, sessionKey, permission),
       ]);
       return problem === undefined ? session : { ok: false, why: problem };
     },
@@ -91,9 +129,20 @@ export const createSessionRights = (options: Pick<GatewayOptions, 'sessionsConfi
   };
 };
 
-const ensureMode = async (socket: GatewaySocket, key: string, permission: Permission): Promise<RightsOutcome> => {
+const lookAt = (socket: GatewaySocket, key: string): SessionLook => {
+  const answer = socket.request('sessions.describe', { key });
+  // Nobody may want it after all.
+  answer.catch(() => undefined);
+  return { socket, at: performance.now(), answer };
+};
+
+const ensureMode = async (
+  { socket, answer: look }: SessionLook,
+  key: string,
+  permission: Permission,
+): Promise<RightsOutcome> => {
   const wanted = permission === 'agent-default' ? null : permission;
-  const { session } = described.parse(await socket.request('sessions.describe', { key }));
+  const { session } = described.parse(await look);
   if (session?.sessionId !== undefined && (session.permissionMode ?? null) === wanted && !session.permissionModePending)
     return { ok: true, sessionId: session.sessionId };
   const answer = patched.safeParse(await socket.request('sessions.patch', { key, permissionMode: wanted }));
