@@ -1,5 +1,6 @@
 import { connectionError, refusalOf, wireError, type WireError } from './api-error.ts';
 import { CliError } from './cli-error.ts';
+import { commandWords } from './command-name.ts';
 import { parseSse } from './sse-parser.ts';
 import type { StreamResponse } from './wire.ts';
 
@@ -75,7 +76,7 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
     } catch (error) {
       throw new CliError('internal', `${base} answered something that is not JSON.`, {
         cause: error,
-        next: 'check --url: is it the address of a Sealane service?',
+        next: commandWords().notTheService,
       });
     }
   };

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#domain';
 
 import { CliError } from './cli-error.ts';
-import { typed } from './command-name.ts';
+import { commandWords, typed } from './command-name.ts';
 
 /** A call that never got an answer, as a failure to show. */
 export const connectionError = (error: unknown, url: string): CliError => {
@@ -18,10 +18,7 @@ export const connectionError = (error: unknown, url: string): CliError => {
     return unreachable(`${url} does not speak TLS.`, `--url ${url.replace(/^https/, 'http')}`);
   switch (code) {
     case 'ECONNREFUSED':
-      return unreachable(
-        `Nothing answers on ${url}: the service is not running there.`,
-        `${typed('serve')}   # or --url for another address`,
-      );
+      return unreachable(`Nothing answers on ${url}: the service is not running there.`, commandWords().start);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return unreachable(`The host of ${url} is not known.`, '--url http://127.0.0.1:7420, or correct SEALANE_URL');
@@ -99,12 +96,7 @@ const byStatus = (status: number, url: string, retryAfterMs: number | undefined)
     case 403:
       return failure('forbidden', `This key may not do that on ${url}.`);
     case 404:
-      return failure(
-        'not-found',
-        `${url} has nothing there.`,
-        undefined,
-        'check --url: is it the address of a Sealane service?',
-      );
+      return failure('not-found', `${url} has nothing there.`, undefined, commandWords().notTheService);
     case 413:
       return failure('too-large', 'The message is larger than the service takes.');
     case 429:

@@ -1,6 +1,14 @@
 import { homedir } from 'node:os';
 
-import { findAdminKey, isLoopback, loadConfig, type Config, type Flags, type LoadedConfig } from '#config';
+import {
+  adminKeyFile,
+  findAdminKey,
+  isLoopback,
+  loadConfig,
+  type Config,
+  type Flags,
+  type LoadedConfig,
+} from '#config';
 
 import { createApiClient, type ApiClient } from './api-client.ts';
 import { usageError } from './cli-error.ts';
@@ -17,15 +25,26 @@ export interface GlobalOptions {
   readonly quiet?: boolean;
 }
 
-/** What commands share: where to write, and how to find the configuration and the service, only when they need it. */
-export interface CliContext {
+/** What commands that only talk to a service share: where to write, and how to find it, when they need it. */
+export interface ClientContext {
   readonly output: Output;
   readonly options: GlobalOptions;
-  readonly load: (flags?: Flags) => LoadedConfig;
   /** The address of the service, and whether somebody named it. */
   readonly address: () => { readonly url: string; readonly isNamed: boolean };
   readonly client: () => Promise<ApiClient>;
+  /** The operator's key that this machine has. */
+  readonly adminKey: () => Promise<AdminKey>;
 }
+
+/** What all commands share: the configuration as well. */
+export interface CliContext extends ClientContext {
+  readonly load: (flags?: Flags) => LoadedConfig;
+}
+
+/** Without a file it stands in the configuration; without a key, the file is where the first start puts it. */
+export type AdminKey =
+  | { readonly key: string; readonly file?: string }
+  | { readonly key?: undefined; readonly file: string };
 
 export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv = process.env): CliContext => {
   const load = (flags: Flags = {}) =>
@@ -44,6 +63,14 @@ export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv 
     return { url: named.replace(/\/+$/, ''), isNamed: true };
   };
 
+  const adminKey = async (): Promise<AdminKey> => {
+    const { config } = load();
+    if (config.adminKey !== undefined) return { key: config.adminKey };
+    const key = await findAdminKey(config.dataDir);
+    const file = adminKeyFile(config.dataDir);
+    return key === undefined ? { file } : { key, file };
+  };
+
   /**
    * The admin key of this machine's data folder is for this machine's service: it is never sent to an address that only
    * somebody's option or variable names.
@@ -53,7 +80,7 @@ export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv 
     if (given !== undefined) return given;
     const { config } = load();
     const isOurs = isLoopback(new URL(url).hostname) || url === config.publicUrl || url === urlOf(config);
-    return isOurs ? (config.adminKey ?? (await findAdminKey(config.dataDir))) : undefined;
+    return isOurs ? (await adminKey()).key : undefined;
   };
 
   return {
@@ -65,6 +92,7 @@ export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv 
       const { url } = address();
       return createApiClient(url, await keyFor(url));
     },
+    adminKey,
   };
 };
 

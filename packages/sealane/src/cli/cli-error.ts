@@ -1,6 +1,6 @@
 import { SealaneError, type ErrorCode } from '#domain';
 
-import { typed } from './command-name.ts';
+import { commandWords, typed } from './command-name.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
 /** A failure as the command line tells it: what happened, what to type next, and the exit code. */
@@ -62,7 +62,7 @@ const exitCodeOf = (code: CliError['code']): ExitCode => EXIT_CODES[code] ?? EXI
 /** The next command for failures whose cause does not know a better one. */
 const NEXT_STEPS: Partial<Record<CliError['code'], () => string>> = {
   usage: () => typed('--help'),
-  'bad-config': () => typed('config', 'check'),
+  'bad-config': () => commandWords().checkConfig,
   unauthenticated: () =>
     `${typed('key')}   # on the machine of the service; then --key KEY, or export SEALANE_API_KEY=KEY`,
   forbidden: () => `${typed('key')}   # the admin key, on the machine of the service`,

@@ -5,14 +5,17 @@ import { join } from 'node:path';
 
 import { SealaneError } from '#domain';
 
-export const adminKeyFile = (dataDir: string): string => join(dataDir, 'admin.key');
+/** Its usual name; a folder that also holds other things may want another. */
+const FILE_NAME = 'admin.key';
+
+export const adminKeyFile = (dataDir: string, fileName = FILE_NAME): string => join(dataDir, fileName);
 
 /** The operator's key of this data folder; the first call makes folder and key, readable only by the user. */
-export const ensureAdminKey = async (dataDir: string): Promise<string> => {
+export const ensureAdminKey = async (dataDir: string, fileName = FILE_NAME): Promise<string> => {
   await makePrivateFolder(dataDir);
-  const known = await findAdminKey(dataDir);
+  const known = await findAdminKey(dataDir, fileName);
   if (known !== undefined) return known;
-  const target = adminKeyFile(dataDir);
+  const target = adminKeyFile(dataDir, fileName);
   const draft = `${target}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     await writeDurably(draft, `sl_${randomBytes(24).toString('base64url')}\n`);
@@ -21,15 +24,15 @@ export const ensureAdminKey = async (dataDir: string): Promise<string> => {
     await rm(draft, { force: true });
   }
   // Whoever was first has made the key; everybody reads the same one.
-  const made = await findAdminKey(dataDir);
+  const made = await findAdminKey(dataDir, fileName);
   if (made === undefined)
     throw new SealaneError('store-unwritable', `${target} was removed while it was made: start again.`);
   return made;
 };
 
 /** The key, if the folder has one. Refuses a file that other users can read. */
-export const findAdminKey = async (dataDir: string): Promise<string | undefined> => {
-  const file = adminKeyFile(dataDir);
+export const findAdminKey = async (dataDir: string, fileName = FILE_NAME): Promise<string | undefined> => {
+  const file = adminKeyFile(dataDir, fileName);
   try {
     const { mode } = await stat(file);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {

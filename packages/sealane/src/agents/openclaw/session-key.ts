@@ -13,13 +13,14 @@ const KEPT = 60;
  * simple words stay readable: `a2a-550e8400-e29b-41d4-a716-446655440000`, `a2a-my_context_123`.
  *
  * The words before the parts keep clear of what OpenClaw reads into keys: an owner who is called `direct` or `group`
- * must not look like a chat, and the keys of its own A2A channel begin with `a2a`.
+ * must not look like a chat, and the keys of its own A2A channel begin with `a2a`. `service` tells services apart that
+ * use the same OpenClaw: people of the same name in two of them are not the same.
  */
-export const openclawSessionKey = (agentId: string, scope: SessionScope): SessionKey =>
+export const openclawSessionKey = (agentId: string, scope: SessionScope, service = 'sealane'): SessionKey =>
   [
     'agent',
     agentId.toLowerCase(),
-    'sealane',
+    service,
     `n-${encodePart(scope.agent)}`,
     `t-${encodePart(scope.tenant)}`,
     `u-${encodePart(scope.owner)}`,

@@ -3,8 +3,8 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isLoopback, nearestWord } from '#config';
 
 import { CliError } from '../cli-error.ts';
-import type { CliContext, GlobalOptions } from '../cli-context.ts';
-import { shellWord, typed } from '../command-name.ts';
+import type { ClientContext, GlobalOptions } from '../cli-context.ts';
+import { commandWords, helpText, shellWord, typed } from '../command-name.ts';
 import { createKey, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { oneLine } from '../printable.ts';
@@ -19,7 +19,7 @@ interface InviteOptions {
   readonly owner?: string;
 }
 
-export const addInviteCommand = (program: Command, run: RunCommand): void => {
+export const addInviteCommand = (program: Command, run: RunCommand<ClientContext>): void => {
   program
     .command('invite')
     .description('make a key for a peer, and print all that the peer needs: address, key and a curl line')
@@ -39,13 +39,13 @@ export const addInviteCommand = (program: Command, run: RunCommand): void => {
     .option('--owner <owner>', 'the user that its tasks belong to (the name without it)')
     .addHelpText(
       'after',
-      `
+      helpText(`
 Each peer has tasks of its own: only keys of the same owner see them.
 
 Examples:
   sealane invite hermes
   sealane invite hermes --agent main --permission guarded --expires 30d --rate 30/min
-  sealane invite hermes --json | jq -r .key`,
+  sealane invite hermes --json | jq -r .key`),
     )
     .action((name: string, options: InviteOptions, command: Command) =>
       run(command, (context) => invite(context, name, options)),
@@ -89,7 +89,7 @@ interface InvitedTo {
   readonly curl: { readonly send: string; readonly card: string };
 }
 
-const invite = async (context: CliContext, name: string, options: InviteOptions): Promise<ExitCode> => {
+const invite = async (context: ClientContext, name: string, options: InviteOptions): Promise<ExitCode> => {
   const { output } = context;
   /** A line that goes on with this peer, at the same service. */
   const line = (...words: readonly string[]) => typed(...words, ...whereWords(context.options));
@@ -191,7 +191,7 @@ const warningsOf = (base: string): readonly string[] => {
   if (isLoopback(hostname))
     return [
       `${base} can be reached from this machine only. For a peer elsewhere, put a proxy that speaks TLS in front and ` +
-        `start the service with its address: ${typed('serve', '--public-url', 'https://tasks.example.com')}. The key stays valid.`,
+        `${commandWords().setPublicUrl}. The key stays valid.`,
     ];
   return protocol === 'http:'
     ? [`${base} is plain HTTP: everybody on the way to it can read the key. Put a proxy that speaks TLS in front.`]

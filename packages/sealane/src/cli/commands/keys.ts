@@ -1,10 +1,10 @@
+import { dirname } from 'node:path';
+
 import type { Command } from 'commander';
 
-import { adminKeyFile, findAdminKey } from '#config';
-
 import { CliError } from '../cli-error.ts';
-import type { CliContext } from '../cli-context.ts';
-import { typed } from '../command-name.ts';
+import type { ClientContext } from '../cli-context.ts';
+import { commandWords, helpText, typed } from '../command-name.ts';
 import { createKey, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -19,7 +19,7 @@ interface CreateOptions {
   readonly expires?: number;
 }
 
-export const addKeysCommand = (program: Command, run: RunCommand): void => {
+export const addKeysCommand = (program: Command, run: RunCommand<ClientContext>): void => {
   const keys = program.command('keys').description('the admin key, and keys for callers');
   const showKey = (command: Command) => run(command, show);
   keys
@@ -29,7 +29,7 @@ export const addKeysCommand = (program: Command, run: RunCommand): void => {
   program
     .command('key')
     .description('print the admin key (the same as keys show)')
-    .addHelpText('after', '\nExample:\n  export SEALANE_API_KEY=$(sealane key)')
+    .addHelpText('after', helpText('\nExample:\n  export SEALANE_API_KEY=$(sealane key)'))
     .action((_options, command: Command) => showKey(command));
   keys
     .command('create')
@@ -45,7 +45,9 @@ export const addKeysCommand = (program: Command, run: RunCommand): void => {
     .option('--expires <time>', 'how long it is valid, like 12h, 30d or 1y', lifetime)
     .addHelpText(
       'after',
-      '\nExamples:\n  sealane keys create hermes --agents main --permission guarded --rate 30/min\n  sealane keys create ci --expires 30d --json | jq -r .key',
+      helpText(
+        '\nExamples:\n  sealane keys create hermes --agents main --permission guarded --rate 30/min\n  sealane keys create ci --expires 30d --json | jq -r .key',
+      ),
     )
     .action((name: string, { rate, expires, ...options }: CreateOptions, command: Command) =>
       run(command, async ({ output, client }) => {
@@ -98,15 +100,14 @@ export const addKeysCommand = (program: Command, run: RunCommand): void => {
     );
 };
 
-const show = async ({ output, load }: CliContext): Promise<ExitCode> => {
-  const { config } = load();
-  const key = config.adminKey ?? (await findAdminKey(config.dataDir));
+const show = async ({ output, adminKey }: ClientContext): Promise<ExitCode> => {
+  const { key, file } = await adminKey();
   if (key === undefined) {
-    throw new CliError('not-found', `There is no admin key in ${config.dataDir} yet: the first start makes it.`, {
-      next: typed('serve'),
+    throw new CliError('not-found', `There is no admin key in ${dirname(file)} yet: the first start makes it.`, {
+      next: commandWords().start,
     });
   }
-  output.result({ key, ...(config.adminKey === undefined && { file: adminKeyFile(config.dataDir) }) }, () => key);
+  output.result({ key, ...(file !== undefined && { file }) }, () => key);
   return EXIT.ok;
 };
 

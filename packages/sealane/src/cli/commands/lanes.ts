@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 
 import { usageError } from '../cli-error.ts';
-import { typed } from '../command-name.ts';
+import type { ClientContext } from '../cli-context.ts';
+import { helpText, typed } from '../command-name.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { RunCommand } from '../run-command.ts';
 import { table } from '../table.ts';
@@ -22,7 +23,7 @@ interface LanesPage {
   readonly pausedAgents: readonly string[];
 }
 
-export const addLanesCommand = (program: Command, run: RunCommand): void => {
+export const addLanesCommand = (program: Command, run: RunCommand<ClientContext>): void => {
   const lanes = program.command('lanes').description('see, pause and resume the lanes in which turns wait');
   lanes
     .command('list', { isDefault: true })
@@ -50,7 +51,9 @@ export const addLanesCommand = (program: Command, run: RunCommand): void => {
       .option('--agent <name>', 'all lanes of this agent, now and later')
       .addHelpText(
         'after',
-        `\nExamples:\n  sealane lanes ${verb} --agent writer\n  sealane lanes ${verb} writer/default/ann/0198…`,
+        helpText(
+          `\nExamples:\n  sealane lanes ${verb} --agent writer\n  sealane lanes ${verb} writer/default/ann/0198…`,
+        ),
       )
       .action((lane: string | undefined, { agent }: { readonly agent?: string }, command: Command) =>
         run(command, async ({ output, client }) => {

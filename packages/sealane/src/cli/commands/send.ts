@@ -9,8 +9,8 @@ import type { Part } from '#domain';
 
 import type { ApiClient } from '../api-client.ts';
 import { CliError, usageError } from '../cli-error.ts';
-import type { CliContext } from '../cli-context.ts';
-import { typed } from '../command-name.ts';
+import type { ClientContext } from '../cli-context.ts';
+import { helpText, typed } from '../command-name.ts';
 import { EXIT, exitCodeOfState, type ExitCode } from '../exit-codes.ts';
 import { followTask, type Beginning } from '../follow-task.ts';
 import { mediaTypeOf } from '../media-type.ts';
@@ -28,7 +28,7 @@ interface SendOptions {
   readonly idempotencyKey?: string;
 }
 
-export const addSendCommand = (program: Command, run: RunCommand): void => {
+export const addSendCommand = (program: Command, run: RunCommand<ClientContext>): void => {
   program
     .command('send')
     .description('send a message to an agent and show the answer as it comes')
@@ -46,7 +46,7 @@ export const addSendCommand = (program: Command, run: RunCommand): void => {
     .option('--idempotency-key <key>', 'sending again under this key never makes a second task')
     .addHelpText(
       'after',
-      `
+      helpText(`
 Examples:
   sealane send "hello"
   sealane send --agent writer --file notes.md "Summarise this"
@@ -54,7 +54,7 @@ Examples:
   sealane send --task 0198… "yes, go on"
   sealane send --no-wait --json "long work" | jq -r .task.id
 
-Ctrl-C stops watching; the task goes on.`,
+Ctrl-C stops watching; the task goes on.`),
     )
     .action((words: readonly string[], options: SendOptions, command: Command) =>
       run(command, async (context) => {
@@ -101,7 +101,7 @@ const filePart = async (path: string): Promise<Part> => {
 };
 
 const handIn = async (
-  { output }: CliContext,
+  { output }: ClientContext,
   client: ApiClient,
   params: unknown,
   agent: string | undefined,
@@ -122,7 +122,7 @@ const handIn = async (
 };
 
 const sendAndWait = async (
-  context: CliContext,
+  context: ClientContext,
   client: ApiClient,
   beginning: Beginning & { readonly kind: 'send' },
 ): Promise<ExitCode> => {
@@ -156,7 +156,10 @@ const sendAndWait = async (
 };
 
 /** Says how the task ended, unless the answer itself says it. */
-const conclude = (context: CliContext, { taskId = '', contextId, state = 'working', statusText }: Shown): ExitCode => {
+const conclude = (
+  context: ClientContext,
+  { taskId = '', contextId, state = 'working', statusText }: Shown,
+): ExitCode => {
   const { output } = context;
   switch (state) {
     case 'failed':

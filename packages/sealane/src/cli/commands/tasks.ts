@@ -5,8 +5,8 @@ import { nearestWord } from '#config';
 
 import type { ApiClient } from '../api-client.ts';
 import { usageError } from '../cli-error.ts';
-import type { CliContext } from '../cli-context.ts';
-import { typed } from '../command-name.ts';
+import type { ClientContext } from '../cli-context.ts';
+import { helpText, typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { writeNewFile } from '../new-file.ts';
 import { oneLine, printable } from '../printable.ts';
@@ -25,7 +25,7 @@ interface ListOptions {
   readonly cursor?: string;
 }
 
-export const addTasksCommand = (program: Command, run: RunCommand): void => {
+export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>): void => {
   const tasks = program.command('tasks').description('list, show, cancel, delete and export tasks');
   tasks
     .command('list', { isDefault: true })
@@ -38,7 +38,9 @@ export const addTasksCommand = (program: Command, run: RunCommand): void => {
     .option('--cursor <cursor>', 'go on where a list ended')
     .addHelpText(
       'after',
-      '\nExamples:\n  sealane tasks list --state working\n  sealane tasks list --json | jq -r ".tasks[].task.id"',
+      helpText(
+        '\nExamples:\n  sealane tasks list --state working\n  sealane tasks list --json | jq -r ".tasks[].task.id"',
+      ),
     )
     .action((options: ListOptions, command: Command) => run(command, (context) => list(context, options)));
   tasks
@@ -83,7 +85,9 @@ export const addTasksCommand = (program: Command, run: RunCommand): void => {
     .option('--force', 'replace the file if it exists')
     .addHelpText(
       'after',
-      '\nExamples:\n  sealane tasks export --output tasks.jsonl\n  sealane tasks export --owner ann | gzip > ann.jsonl.gz',
+      helpText(
+        '\nExamples:\n  sealane tasks export --output tasks.jsonl\n  sealane tasks export --owner ann | gzip > ann.jsonl.gz',
+      ),
     )
     .action((options: ExportOptions, command: Command) => run(command, (context) => exportTasks(context, options)));
 };
@@ -99,7 +103,7 @@ const knownState = (state: string): string => {
   );
 };
 
-const list = async ({ output, client }: CliContext, { context, ...options }: ListOptions): Promise<ExitCode> => {
+const list = async ({ output, client }: ClientContext, { context, ...options }: ListOptions): Promise<ExitCode> => {
   if (options.limit < 1 || options.limit > 200)
     throw usageError('--limit is between 1 and 200.', typed('tasks', 'list', '--limit', '200'));
   const page = await (
@@ -135,7 +139,7 @@ interface EventView {
   readonly state?: string;
 }
 
-const show = async ({ output, client }: CliContext, id: string, withEvents: boolean): Promise<ExitCode> => {
+const show = async ({ output, client }: ClientContext, id: string, withEvents: boolean): Promise<ExitCode> => {
   const service = await client();
   const view = await service.get<TaskView>(pathOf(id));
   const events = withEvents ? await allEvents(service, id) : [];
@@ -197,7 +201,7 @@ interface ExportOptions {
 }
 
 const exportTasks = async (
-  { output, client }: CliContext,
+  { output, client }: ClientContext,
   { owner, context, output: file, force }: ExportOptions,
 ): Promise<ExitCode> => {
   const { body } = await (await client()).download('/admin/export', { owner, contextId: context });

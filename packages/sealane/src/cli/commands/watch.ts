@@ -3,7 +3,8 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { textOf } from '#domain';
 
 import type { Frame } from '../api-client.ts';
-import { typed } from '../command-name.ts';
+import type { ClientContext } from '../cli-context.ts';
+import { helpText, typed } from '../command-name.ts';
 import { EXIT, exitCodeOfState } from '../exit-codes.ts';
 import { followTask } from '../follow-task.ts';
 import { oneLine } from '../printable.ts';
@@ -12,7 +13,7 @@ import { describePart, messageText } from '../task-printer.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 import { stateOf } from '../wire.ts';
 
-export const addWatchCommand = (program: Command, run: RunCommand): void => {
+export const addWatchCommand = (program: Command, run: RunCommand<ClientContext>): void => {
   program
     .command('watch')
     .description('show the events of a task as they come, until it has ended')
@@ -20,7 +21,9 @@ export const addWatchCommand = (program: Command, run: RunCommand): void => {
     .option('--from <number>', 'only the events after this number', wholeNumber, 0)
     .addHelpText(
       'after',
-      '\nExamples:\n  sealane watch 0198…\n  sealane watch 0198… --from 12\n  sealane watch 0198… --json | jq .statusUpdate.status.state',
+      helpText(
+        '\nExamples:\n  sealane watch 0198…\n  sealane watch 0198… --from 12\n  sealane watch 0198… --json | jq .statusUpdate.status.state',
+      ),
     )
     .action((taskId: string, { from }: { readonly from: number }, command: Command) =>
       run(command, async ({ output, client }) => {
