@@ -17,6 +17,8 @@ export interface AttemptPlace {
   readonly file: (name: string) => string;
   /** The key of a session with full rights. */
   readonly fullRights: string;
+  /** Something on loopback that answers. */
+  readonly localUrl: string;
 }
 
 /** The text in a file outside of the workspace, which `file('secret')` names, and in the session with full rights. */
@@ -114,6 +116,33 @@ export const ATTEMPTS: readonly Attempt[] = [
       callHidden('skill_workshop', { action: 'list' }),
     ],
     refusal: UNKNOWN,
+  },
+];
+
+/** Further ways to the files and services of the machine, for callers whose tools are named one by one. */
+export const LISTED_ATTEMPTS: readonly Attempt[] = [
+  {
+    promise: 'finds no other way to the files of the machine, or to its memory of others',
+    tools: ({ file }) => [
+      call('ls', { path: '..' }),
+      call('view_image', { path: file('secret') }),
+      callHidden('pdf', { pdf: file('secret'), prompt: 'What is in it?' }),
+      callHidden('memory_get', { path: '../secret' }),
+      callHidden('memory_get', { path: file('secret') }),
+      callHidden('memory_search', { query: 'secret', corpus: 'all' }),
+    ],
+    secret: SECRET,
+    refusal: /escapes sandbox root|MEMORY_PATH_NOT_ALLOWED|unknown tool|not found/i,
+  },
+  {
+    promise: 'reaches no service on loopback',
+    tools: ({ localUrl, file }) => [
+      callHidden('web_fetch', { url: localUrl }),
+      callHidden('web_fetch', { url: localUrl.replace('127.0.0.1', 'localhost') }),
+      callHidden('web_fetch', { url: `file://${file('secret')}` }),
+    ],
+    secret: SECRET,
+    refusal: /blocked|must be http/i,
   },
 ];
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -21,7 +21,6 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-const PLUGIN = fileURLToPath(new URL('../../packages/openclaw-plugin', import.meta.url));
 const SEALANE = fileURLToPath(new URL('../../packages/sealane/bin/sealane.mjs', import.meta.url));
 
 /** `openclaw a2a-tasks …`, which takes seconds to start: tests run several at once. */
@@ -102,7 +101,7 @@ describe('openclaw a2a-tasks', () => {
   });
 
   it('costs other commands next to nothing: what OpenClaw loads to know us is small', () => {
-    const dist = join(PLUGIN, 'dist');
+    const [dist = ''] = globSync(join(world.gateway.home, 'state/npm/projects/*/node_modules/@sealane/*/dist'));
     const loaded = new Set<string>();
     const load = (file: string): void => {
       if (loaded.has(file)) return;
@@ -135,6 +134,9 @@ describe('sealane --url', () => {
     expect(await sealane('lanes', 'pause', '--agent', 'main')).toContain('paused');
     expect(await sealane('lanes', 'resume', '--agent', 'main')).toContain('runs');
     expect(await sealane('keys', 'list')).toContain('hermes');
+    const backup = join(world.gateway.home, 'backup.db');
+    await sealane('backup', backup);
+    expect(statSync(backup).size).toBeGreaterThan(0);
     expect(await sealane('tasks', 'delete', id)).toContain('deleted');
   });
 });
@@ -143,15 +145,9 @@ describe('without a Gateway', () => {
   beforeAll(() => world.gateway.stop());
 
   it('says so, and how to start one', async () => {
-    const [listed, status, doctor] = await Promise.all([
-      tasks('tasks', 'list'),
-      tasks('status', '--json'),
-      tasks('doctor'),
-    ]);
+    const [listed, doctor] = await Promise.all([tasks('tasks', 'list'), tasks('doctor')]);
     expect(listed.code).toBe(6);
     expect(listed.output).toContain('openclaw gateway run');
-    expect(JSON.parse(status.stdout)).toMatchObject({ gateway: 'down', service: 'off' });
-    expect(status.code).toBe(6);
     expect(doctor.output).toMatch(/✗ gateway .*nothing answers/);
     expect(doctor.code).toBe(1);
   });

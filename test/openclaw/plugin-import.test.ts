@@ -113,8 +113,15 @@ describe('before the import', () => {
     expect((await world.client.with({ key: LITERAL }).post('{}')).status).toBe(401);
   });
 
-  it('says what it would change, and changes nothing', async () => {
-    const { code, stdout } = await world.gateway.openclaw('a2a-tasks', 'import', '--dry-run', '--json');
+  it('says what it would change, and changes nothing; nor while a task runs, since OpenClaw would not take it in', async () => {
+    const running = await world.client.submit('SLOW60 not yet');
+    const [{ code, stdout }, refused] = await Promise.all([
+      world.gateway.openclaw('a2a-tasks', 'import', '--dry-run', '--json'),
+      world.gateway.openclaw('a2a-tasks', 'import'),
+    ]);
+    await world.client.cancel(running.id);
+    expect(refused.code).not.toBe(0);
+    expect(refused.output).toContain('while tasks run');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       done: false,

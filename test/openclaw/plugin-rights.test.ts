@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type A2aClient, answerOf, refusalOf, statusTextOf, type WireTask } from '../support/a2a-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { ATTEMPTS, COMMANDS, SECRET } from './attempts.ts';
+import { ATTEMPTS, COMMANDS, LISTED_ATTEMPTS, SECRET } from './attempts.ts';
 import { openPluginWorld, type PluginWorld } from './plugin-world.ts';
 import { openRawGateway } from './raw-gateway.ts';
 
@@ -38,9 +38,9 @@ const peer = (permission: string): Promise<A2aClient> => {
 const resultsOf = (text: string): readonly string[] => world.model.about(text).at(-1)?.toolResults ?? [];
 
 describe.each(['read-only', 'guarded', 'workspace'])('a remote key with the permission %s', (permission) => {
-  it.each(ATTEMPTS)('$promise', async ({ tools, effect, secret, refusal }) => {
+  it.each([...ATTEMPTS, ...LISTED_ATTEMPTS])('$promise', async ({ tools, effect, secret, refusal }) => {
     const mark = `${permission} ${peers}`;
-    const lines = tools({ file, fullRights: FULL_RIGHTS });
+    const lines = tools({ file, fullRights: FULL_RIGHTS, localUrl: `${world.model.url}/models` });
     const task = await (await peer(permission)).send(`attempt ${mark}\n${lines.join('\n')}`);
     expect(task.status.state).toBe('TASK_STATE_COMPLETED');
     const results = resultsOf(`attempt ${mark}`);
@@ -129,7 +129,7 @@ it('is what the same attempts of the owner are not stopped by', async () => {
   const mine = (name: string): string => file(`owned-${name}`);
   writeFileSync(mine('secret'), SECRET);
   const effects = ATTEMPTS.filter(({ effect, secret }) => effect !== undefined || secret !== undefined);
-  const lines = effects.flatMap(({ tools }) => tools({ file: mine, fullRights: FULL_RIGHTS }));
+  const lines = effects.flatMap(({ tools }) => tools({ file: mine, fullRights: FULL_RIGHTS, localUrl: '' }));
   await world.client.send(`all of it\n${lines.join('\n')}`);
   expect(resultsOf('all of it').join('\n')).toContain(SECRET);
   for (const { effect } of effects) if (effect !== undefined) expect(existsSync(mine(effect))).toBe(true);

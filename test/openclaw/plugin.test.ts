@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { statSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -46,6 +46,24 @@ describe('the plugin in the Gateway', () => {
     expect(mode(data)).toBe(0o700);
     expect(mode(join(data, 'a2a-tasks.key'))).toBe(0o600);
     expect(statSync(join(data, 'a2a-tasks.db')).size).toBeGreaterThan(0);
+  });
+
+  it('is installed with everything that it needs, its licenses, and nothing of the machine that made it', () => {
+    const [folder = ''] = globSync('state/npm/projects/*/node_modules/@sealane/openclaw-plugin', {
+      cwd: world.gateway.home,
+    });
+    const read = (name: string): string => readFileSync(join(world.gateway.home, folder, name), 'utf8');
+    expect(JSON.parse(read('package.json'))).not.toHaveProperty('dependencies');
+    expect(read('THIRD_PARTY_LICENSES.txt')).toMatch(/^fastify \d/m);
+    const files = globSync('dist/*.js', { cwd: join(world.gateway.home, folder) });
+    expect(files).toContain('dist/sqlite-worker.js');
+    for (const file of files) {
+      expect(read(file)).not.toContain(process.cwd());
+      const imported = [...read(file).matchAll(/^(?:import|export)\b[^;]*?\bfrom ["']([^"']+)["'];$/gm)].map(
+        ([, name]) => name,
+      );
+      expect(imported.filter((name) => !/^(node:|\.\/|openclaw\/)/.test(name ?? ''))).toEqual([]);
+    }
   });
 
   it('knows every method and every address that the standalone service knows', async () => {

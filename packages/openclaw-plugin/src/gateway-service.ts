@@ -26,7 +26,14 @@ export const createGatewayService = (api: PluginApi): GatewayService => {
       // Loaded only here: commands of OpenClaw that ask what the plugin has need nothing of it.
       const { startSealane } = await import('./start-sealane.ts');
       sealane = await startSealane(api, context, settings, takeover);
-      door = takeover && createChannelDoor({ sealane, prefix: ROUTE_PREFIX, agentOf: takeover.agentOf });
+      door =
+        takeover &&
+        createChannelDoor({
+          sealane,
+          prefix: ROUTE_PREFIX,
+          agentOf: takeover.agentOf,
+          onError: (error) => context.logger.error(`a2a-tasks: a call of a peer was not passed on: ${String(error)}`),
+        });
       context.logger.info(`a2a-tasks: ready at ${ROUTE_PREFIX}, agents ${settings.agents.join(', ')}`);
     },
     stop: async () => {

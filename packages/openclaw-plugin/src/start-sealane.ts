@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { type AgentOptions, createOpenclawEmbeddedAgent, createSealane, ensureAdminKey, type Sealane } from 'sealane';
@@ -22,6 +23,8 @@ export const startSealane = async (
 ): Promise<Sealane> => {
   const folder = dataFolder(context.stateDir);
   const adminKey = await ensureAdminKey(folder, KEY_NAME);
+  // It may have been there before, for anybody to read.
+  await chmod(folder, 0o700);
   const taskTimeoutMs = settings.tasks.timeoutMinutes * MINUTE;
   // OpenClaw's own, so it is there when we are loaded, and only then.
   const { runDetachedWebhookWork } = await import('openclaw/plugin-sdk/webhook-request-guards');

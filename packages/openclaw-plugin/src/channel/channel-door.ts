@@ -17,6 +17,8 @@ export interface ChannelDoorOptions {
   readonly prefix: string;
   /** The agent of each peer, by the name of its key. */
   readonly agentOf: ReadonlyMap<string, string>;
+  /** A call that could not be passed on, which is a fault of ours. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** Takes requests at the addresses of the channel and hands them to the service, which answers them. */
@@ -47,8 +49,8 @@ export const registerCardRoutes = (
   for (const path of CHANNEL_CARDS) api.registerHttpRoute({ path, match: 'prefix', auth: 'plugin', handler });
 };
 
-export const createChannelDoor = ({ sealane, prefix, agentOf }: ChannelDoorOptions): ChannelDoor => {
-  /** The words of the agent that the caller speaks with; undefined for a key that nobody knows. */
+export const createChannelDoor = ({ sealane, prefix, agentOf, onError }: ChannelDoorOptions): ChannelDoor => {
+  /** Where the agent is that the caller speaks with; undefined for a key that nobody knows. */
   const findPath = async ({ headers }: IncomingMessage): Promise<string | undefined> => {
     const holder = await sealane.keys.authenticate(headers.authorization);
     if (holder === undefined) return undefined;
@@ -125,7 +127,9 @@ export const createChannelDoor = ({ sealane, prefix, agentOf }: ChannelDoorOptio
         sealane.handler(request, response);
         return;
       }
-      takeCall(request, response).catch(() => {
+      takeCall(request, response).catch((error: unknown) => {
+        // A caller that hangs up in the middle of its request is its own affair.
+        if (!request.destroyed || request.complete) onError(error);
         if (!response.headersSent) answer(response, 500, refusal(-32_603, 'The request could not be taken.'));
         else response.destroy();
       });

@@ -6,7 +6,7 @@ import { type ChannelConfig, ownerOf } from '../channel/index.ts';
 import type { ConfigDraft, ConfigFile } from './commands-api.ts';
 import type { GatewayPlace } from './gateway-place.ts';
 import { findRecord, giveBack, removeRecord, takeOver, writeRecord } from './import-record.ts';
-import { type Answerer, findAnswerer, isGatewayUp } from './look-around.ts';
+import { type Answerer, findAnswerer, findReadiness, isGatewayUp } from './look-around.ts';
 import type { PluginConfig } from './plugin-config.ts';
 
 interface ImportOptions {
@@ -90,6 +90,7 @@ const takePeers = async (context: ClientContext, deps: ImportDeps, options: Impo
     // Before the configuration is written: a takeover without its record could not be undone exactly.
     if (!isDry) writeRecord(place.importRecord, record);
   };
+  if (!isDry) await requireIdle(context, place);
   await change(configFile(), isDry, note);
   const report: Report = {
     done: !isDry,
@@ -117,6 +118,7 @@ const undo = async (context: ClientContext, deps: ImportDeps, options: ImportOpt
   const before = record ? record.channelEnabled : true;
   const isDry = options.dryRun === true;
   let wasEnabled: boolean | null = null;
+  if (!isDry) await requireIdle(context, place);
   await change(configFile(), isDry, (draft) => {
     wasEnabled = draft.channels?.a2a?.enabled ?? null;
     giveBack(draft, record);
@@ -140,6 +142,16 @@ const undo = async (context: ClientContext, deps: ImportDeps, options: ImportOpt
     ...describeApplied(report, place),
   ]);
   return EXIT.ok;
+};
+
+/** OpenClaw exchanges no plugin that is at work: the change would be in the file, and nowhere else. */
+const requireIdle = async (context: ClientContext, place: GatewayPlace): Promise<void> => {
+  if ((await findReadiness(place)) !== 'ready') return;
+  const { running } = await (await context.client()).get<{ readonly running: number }>('/admin/info');
+  if (running === 0) return;
+  throw new CliError('conflict', `OpenClaw cannot take this in while tasks run, and ${running} do now.`, {
+    next: 'openclaw a2a-tasks tasks list --state working   # wait for them, or cancel them; then try again',
+  });
 };
 
 const requirePeers = (channel: ChannelConfig | undefined): ChannelConfig => {
@@ -195,8 +207,8 @@ const describeImport = (report: Report, channel: ChannelConfig, place: GatewayPl
     `  and that an answer is waited for up to ${channel.replyTimeoutMs / 1000} s`,
     'What is different:',
     '  tasks are stored: they survive a restart, can be listed, streamed, canceled, and end as failed when they fail',
-    '  their agent works guarded: no commands, no files outside its workspace, no messages to your channels',
-    `  conversations begin anew: their sessions are others, and the tasks of the channel are gone`,
+    '  their agent works guarded: commands only when you approve them, files of its workspace, no messages to others',
+    '  conversations begin anew: their sessions are others, and the tasks of the channel are gone',
     '  too many calls are refused with HTTP 429',
     ...(report.unreachable.length === 0
       ? []

@@ -32,7 +32,7 @@ export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>
     .description('tasks, the newest status first')
     .option('--owner <owner>', 'only tasks of this owner')
     .option('--agent <name>', 'only tasks of this agent')
-    .option('--state <state>', `only tasks in this state: ${STATES.join(', ')}`, knownState)
+    .option('--state <state>', `only tasks in this state: ${STATES.join(', ')}`)
     .option('--context <id>', 'only tasks of this conversation')
     .option('--limit <number>', 'at most this many, up to 200', wholeNumber, 50)
     .option('--cursor <cursor>', 'go on where a list ended')
@@ -94,8 +94,8 @@ export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>
 
 const pathOf = (id: string): string => `/admin/tasks/${encodeURIComponent(id)}`;
 
-const knownState = (state: string): string => {
-  if ((STATES as readonly string[]).includes(state)) return state;
+const requireState = (state: string): void => {
+  if ((STATES as readonly string[]).includes(state)) return;
   const near = nearestWord(state, STATES);
   throw usageError(
     `There is no state "${state}".${near === undefined ? '' : ` Did you mean ${near}?`}`,
@@ -104,6 +104,7 @@ const knownState = (state: string): string => {
 };
 
 const list = async ({ output, client }: ClientContext, { context, ...options }: ListOptions): Promise<ExitCode> => {
+  if (options.state !== undefined) requireState(options.state);
   if (options.limit < 1 || options.limit > 200)
     throw usageError('--limit is between 1 and 200.', typed('tasks', 'list', '--limit', '200'));
   const page = await (

@@ -1,18 +1,11 @@
 import type { Permission } from '../../agent-connector.ts';
 import type { RunRights } from './openclaw-runtime.ts';
 
-/** Looking around: files of the workspace, the agent's memory, the web. */
-const LOOKING = [
-  'read',
-  'ls',
-  'view_image',
-  'pdf',
-  'web_search',
-  'web_fetch',
-  'x_search',
-  'memory_search',
-  'memory_get',
-] as const;
+/**
+ * Looking around: files of the workspace, the agent's memory files, the web. Missing are tools that the mode does not
+ * confine: `view_image` and `pdf` open the media of all conversations, `memory_search` may look into transcripts.
+ */
+const LOOKING = ['read', 'ls', 'memory_get', 'web_search', 'web_fetch', 'x_search'] as const;
 
 /** Working in the workspace. Commands are offered, and OpenClaw denies or reviews each of them by the mode. */
 const WORKING = [...LOOKING, 'write', 'edit', 'apply_patch', 'exec', 'process'] as const;

@@ -130,7 +130,7 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
     lookAhead: (session) => {
       const socket = link.current();
       if (!socket) return undefined;
-      const look = rights.lookAt(socket, session);
+      const look = rights.lookAhead(socket, session);
       looks.add(look);
       return look;
     },

@@ -18,7 +18,8 @@ export interface SessionLook {
 }
 
 export interface SessionRights {
-  lookAt(socket: GatewaySocket, sessionKey: string): SessionLook;
+  /** Asks what a run will have to know, so that `ensure` finds it answered. */
+  lookAhead(socket: GatewaySocket, sessionKey: string): SessionLook;
   ensure(
     socket: GatewaySocket,
     sessionKey: string,
@@ -114,7 +115,10 @@ export const createSessionRights = (options: Pick<GatewayOptions, 'sessionsConfi
 
   return {
     confinementProblem,
-    lookAt,
+    lookAhead: (socket, sessionKey) => {
+      if (!options.sessionsConfined) configsOf(socket).catch(() => undefined);
+      return lookAt(socket, sessionKey);
+    },
     ensure: async (socket, sessionKey, permission, ahead) => {
       const isGood = ahead?.socket === socket && performance.now() - ahead.at < LOOK_MS;
       const look = isGood ? ahead : lookAt(socket, sessionKey);
