@@ -21,7 +21,7 @@ export async function* examinePlugin(context: ClientContext, examined: Examined)
   yield {
     name: 'plugin',
     ok: config.isEnabled,
-    detail: config.isEnabled ? 'enabled' : 'not enabled in OpenClaw’s configuration',
+    detail: config.isEnabled ? 'enabled' : "not enabled in OpenClaw's configuration",
     next: 'openclaw plugins enable a2a-tasks',
   };
   if (place.isElsewhere) {
@@ -137,10 +137,10 @@ const checkChannel = async (place: GatewayPlace, { channel, takesOver }: PluginC
     return answerer === 'sealane'
       ? check(true, 'taken over: its peers are answered here')
       : check(false, 'taken over, but its peers are not answered here', 'openclaw gateway restart');
-  if (!channel?.isOn) return check(true, 'OpenClaw’s own A2A channel is off, and not taken over');
+  if (!channel?.isOn) return check(true, "OpenClaw's own A2A channel is off, and not taken over");
   return answerer === 'channel'
-    ? check(true, 'OpenClaw’s own A2A channel answers its peers')
-    : check(false, 'OpenClaw’s own A2A channel is on, but does not answer its peers', 'openclaw channels status');
+    ? check(true, "OpenClaw's own A2A channel answers its peers")
+    : check(false, "OpenClaw's own A2A channel is on, but does not answer its peers", 'openclaw channels status');
 };
 
 const checkAgent = async (client: ApiClient): Promise<Check> => {

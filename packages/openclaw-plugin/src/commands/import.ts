@@ -43,7 +43,7 @@ const LOOK_MS = 500;
 export const addImportCommand = (parent: Command, run: RunCommand<ClientContext>, deps: ImportDeps): void => {
   parent
     .command('import')
-    .description('answer the peers of OpenClaw’s own A2A channel here: same address, same tokens')
+    .description("answer the peers of OpenClaw's own A2A channel here: same address, same tokens")
     .option('--undo', 'give them back to the channel')
     .option('--dry-run', 'only say what would change')
     .addHelpText(
@@ -136,7 +136,7 @@ const undo = async (context: ClientContext, deps: ImportDeps, options: ImportOpt
     unreachable: [],
   };
   output.result(report, () => [
-    isDry ? 'This would change:' : 'The peers are with OpenClaw’s own channel again.',
+    isDry ? 'This would change:' : "The peers are with OpenClaw's own channel again.",
     ...describeChanges(changes),
     'Tasks that were made here stay here; the peers cannot ask for them while the channel answers.',
     ...describeApplied(report, place),
@@ -158,7 +158,7 @@ const requirePeers = (channel: ChannelConfig | undefined): ChannelConfig => {
   if (channel && channel.peers.length > 0) return channel;
   throw new CliError(
     'not-found',
-    'OpenClaw’s A2A channel has no peers that could be taken over (channels.a2a.peers).',
+    "OpenClaw's A2A channel has no peers that could be taken over (channels.a2a.peers).",
     {
       next: 'openclaw a2a-tasks invite NAME   # makes a key for a new peer',
     },
@@ -215,7 +215,7 @@ const describeImport = (report: Report, channel: ChannelConfig, place: GatewayPl
       : [
           '',
           `warning: your agent cannot send messages to ${report.unreachable.join(', ')} any more (a2a:${report.unreachable[0] ?? first}):`,
-          '         that is the channel’s work, and the channel is off. What they send is answered.',
+          "         that is the channel's work, and the channel is off. What they send is answered.",
         ]),
     '',
     `Their tasks: openclaw a2a-tasks tasks list --owner ${ownerOf(first)}`,

@@ -46,8 +46,8 @@ export const mountCommands = (api: CommandsApi, { program, config: source }: Com
     .description('The A2A task service: its tasks, lanes, keys and health')
     // OpenClaw wants options before commands; ours may stand anywhere.
     .enablePositionalOptions(false)
-    .option('--url <url>', 'address of another service (that of this machine’s Gateway without it)')
-    .option('--key <key>', 'API key for it (the operator’s key of this machine without it)')
+    .option('--url <url>', "address of another service (that of this machine's Gateway without it)")
+    .option('--key <key>', "API key for it (the operator's key of this machine without it)")
     .option('--json', 'print JSON: one document, or one per line for streams; errors too, on stderr')
     .option('--no-color', 'no colours')
     .option('--quiet', 'results and errors only');

@@ -124,13 +124,13 @@ const sizeText = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 
 const ANSWERED: Readonly<Record<Answerer, string>> = {
-  channel: 'OpenClaw’s channel answers them',
+  channel: "OpenClaw's channel answers them",
   sealane: 'this service answers them',
   nobody: 'nobody answers them now',
 };
 
 const channelText = ({ peers, takenOver, enabled, answeredBy }: Status['channel']): string => {
-  if (peers.length === 0) return 'OpenClaw’s own A2A channel has no peers';
+  if (peers.length === 0) return "OpenClaw's own A2A channel has no peers";
   const state = takenOver ? 'taken over' : `${enabled ? 'on' : 'off'}, not taken over`;
   return `${state}; ${peers.length} peer${peers.length === 1 ? '' : 's'} (${peers.join(', ')}): ${ANSWERED[answeredBy]}`;
 };
