@@ -1,9 +1,11 @@
+import { availableParallelism } from 'node:os';
+
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['sealane:source', 'module', 'node', 'default'];
 
 /**
- * Tests against the real OpenClaw, which is installed beside the project when it is missing. One file at a time: each
+ * Tests against the real OpenClaw, which is installed beside the project when it is missing. Two files at a time: each
  * starts a Gateway of its own, and a Gateway takes a processor for a while.
  */
 export default defineConfig({
@@ -13,7 +15,7 @@ export default defineConfig({
     name: 'openclaw',
     include: ['test/openclaw/**/*.test.ts'],
     globalSetup: ['test/openclaw/install-openclaw.ts'],
-    fileParallelism: false,
+    maxWorkers: Math.min(2, availableParallelism()),
     testTimeout: 120_000,
     hookTimeout: 240_000,
   },
