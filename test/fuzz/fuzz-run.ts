@@ -16,6 +16,8 @@ export interface FuzzOptions {
   /** The numbers of the requests to make: from `first`, so many. */
   readonly first: number;
   readonly count: number;
+  /** Only requests of these kinds are made; all without it. */
+  readonly labels?: ReadonlySet<string>;
 }
 
 export interface FuzzReport {
@@ -34,7 +36,7 @@ const MAX_SHOWN = 12;
 const UNKNOWN_IDS = 5;
 
 /** Sends one request after the other on many connections and judges every answer. */
-export const runFuzz = async (world: FuzzWorld, { seed, first, count }: FuzzOptions): Promise<FuzzReport> => {
+export const runFuzz = async (world: FuzzWorld, { seed, first, count, labels }: FuzzOptions): Promise<FuzzReport> => {
   const failures: string[] = [];
   const kinds = new Map<string, number>();
   let failed = 0;
@@ -66,6 +68,7 @@ export const runFuzz = async (world: FuzzWorld, { seed, first, count }: FuzzOpti
       const number = next;
       next += 1;
       const request = drawAlone((random) => requestOf(createDraw(random, world.names), world), seed, number);
+      if (labels && !labels.has(request.label)) continue;
       const outcome = await clients.ask(request);
       const verdict = judge(request, outcome, world.other.secrets);
       answered += 1;
