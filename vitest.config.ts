@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 import { defineConfig } from 'vitest/config';
 
 const source = {
@@ -17,6 +19,8 @@ const PROCESSES = [
 /** `unit` runs in seconds and needs nothing; `e2e` starts real processes and a real PostgreSQL. */
 export default defineConfig({
   test: {
+    // Most tests wait for processes and disks: two at a time are not slower, even on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         ...source,

@@ -89,9 +89,10 @@ describe('folding', () => {
       fold(undefined, log);
       return performance.now() - started;
     };
-    timeOf(5000);
-    const small = Math.max(1, timeOf(5000));
-    expect(timeOf(50_000) / small).toBeLessThan(60);
+    // The best of several: what else the machine does only adds.
+    const bestOf = (count: number): number => Math.min(...Array.from({ length: 5 }, () => timeOf(count)));
+    const small = Math.max(1, bestOf(5000));
+    expect(bestOf(50_000) / small).toBeLessThan(40);
   });
 
   it('keeps the conversation: what the caller said, what was asked, what was answered', () => {
