@@ -201,10 +201,12 @@ describe('after the import', () => {
     const batch = await post(LITERAL, [
       { jsonrpc: '2.0', id: 'a', method: 'GetTask', params: { id: task?.id } },
       { jsonrpc: '2.0', id: 'b', method: 'GetTask', params: { id: 'none' } },
+      { jsonrpc: '2.0', id: 'c', method: 'SubscribeToTask', params: { id: task?.id } },
     ]);
     expect(await batch.json()).toMatchObject([
       { id: 'a', result: { id: task?.id } },
       { id: 'b', error: { code: -32_001 } },
+      { id: 'c', error: { code: -32_600 } },
     ]);
   });
 

@@ -90,7 +90,11 @@ export const createChannelDoor = ({ sealane, prefix, agentOf, onError }: Channel
     if (batch.length === 0) return refusal(-32_600, 'A batch has at least one request.');
     if (batch.length > MAX_BATCH) return refusal(-32_000, `A batch has at most ${MAX_BATCH} requests.`);
     const answers = await Promise.all(
-      batch.map(async (body) => ask(path, request, await translate(path, request, body))),
+      batch.map(async (body) =>
+        isStream(body)
+          ? refusal(-32_600, 'A stream cannot be part of a batch: send it alone.', idOf(body))
+          : ask(path, request, await translate(path, request, body)),
+      ),
     );
     const told = answers.filter((answer) => answer !== undefined);
     return told.length === 0 ? undefined : told;
@@ -194,7 +198,19 @@ const repeat = (request: IncomingMessage, url: string, text: string, version: st
   return again;
 };
 
-const refusal = (code: number, message: string): unknown => ({ jsonrpc: '2.0', id: null, error: { code, message } });
+const fieldOf = (body: unknown, name: 'id' | 'method'): unknown =>
+  typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>)[name] : undefined;
+
+const idOf = (body: unknown): unknown => fieldOf(body, 'id') ?? null;
+
+/** By every name that a method which answers with a stream has, in all versions. */
+const isStream = (body: unknown): boolean => /stream|subscribe/i.test(String(fieldOf(body, 'method')));
+
+const refusal = (code: number, message: string, id: unknown = null): unknown => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message },
+});
 
 const answer = (response: ServerResponse, status: number, body: unknown): void => {
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });

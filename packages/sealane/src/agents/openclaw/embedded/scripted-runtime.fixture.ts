@@ -1,4 +1,4 @@
-import type { RunEvent, RunIo, RunRef } from '../../agent-connector.ts';
+import { createScriptedIo } from '../scripted-io.fixture.ts';
 import { createOpenclawEmbeddedAgent } from './openclaw-embedded-agent.ts';
 import type { AnyAgentEvent, EmbeddedRun, OpenclawRuntime, SessionEntry } from './openclaw-runtime.ts';
 
@@ -48,17 +48,7 @@ export const openScriptedRuntime = (
     timeoutMs: 60_000,
     detached: (work) => work(),
   });
-  const stop = new AbortController();
-  const refs: RunRef[] = [];
-  const events: RunEvent[] = [];
-  const io: RunIo = {
-    signal: stop.signal,
-    attempt: 1,
-    remember: async (ref) => void refs.push(ref),
-    emit: async (event) => void events.push(event),
-    inbox: (async function* () {})(),
-    say: (text) => ({ messageId: 'a', role: 'ROLE_AGENT', parts: [{ text }] }),
-  };
+  const { io, stop, refs, events } = createScriptedIo();
   return { agent, io, stop, runs, sessions, refs, events, listeners };
 };
 

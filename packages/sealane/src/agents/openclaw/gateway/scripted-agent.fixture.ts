@@ -2,7 +2,8 @@ import { onTestFinished } from 'vitest';
 
 import { textOf } from '#domain';
 
-import type { AgentConnector, Permission, RunEvent, RunIo, RunRef, Turn, TurnEnd } from '../../agent-connector.ts';
+import type { AgentConnector, Permission, Turn, TurnEnd } from '../../agent-connector.ts';
+import { createScriptedIo } from '../scripted-io.fixture.ts';
 import type { GatewayInput } from './gateway-options.ts';
 import { createOpenclawGatewayAgent } from './openclaw-gateway-agent.ts';
 import { openScriptedGateway, type ScriptedReply, type ScriptedRequest } from './scripted-gateway.fixture.ts';
@@ -44,17 +45,7 @@ export const openScriptedAgent = async (
     await agent.close();
     await gateway[Symbol.asyncDispose]();
   });
-  const stop = new AbortController();
-  const refs: RunRef[] = [];
-  const events: RunEvent[] = [];
-  const io: RunIo = {
-    signal: stop.signal,
-    attempt: 1,
-    remember: async (ref) => void refs.push(ref),
-    emit: async (event) => void events.push(event),
-    inbox: (async function* () {})(),
-    say: (text) => ({ messageId: 'a', role: 'ROLE_AGENT', parts: [{ text }] }),
-  };
+  const { io, stop, refs, events } = createScriptedIo();
   /** The artifact as a reader has it who took every chunk. */
   const artifact = (): string =>
     events.reduce((text, event) => {
