@@ -1,4 +1,4 @@
-import { type Event, isInterrupted, isTerminal, type Seq } from '#domain';
+import { BriefMap, type Event, isInterrupted, isTerminal, type Seq } from '#domain';
 import type { Scope, StoredTask, TaskId, TaskStore } from '#store';
 
 import type { FrameCache } from './task-service.ts';
@@ -52,8 +52,8 @@ interface Entry {
   /** Counts the hints that something may be in the store that is not in `recent`. */
   hints: number;
   isGone: boolean;
-  readonly sleepers: Set<() => void>;
-  readonly waiters: Set<Waiter>;
+  sleepers: (() => void)[];
+  waiters: Waiter[];
 }
 
 interface Waiter {
@@ -70,7 +70,7 @@ const LARGEST_PAGE = 256;
 const PAGE_BYTES = 256 * 1024;
 
 export const createFeed = (store: TaskStore, pollMs: number): Feed => {
-  const entries = new Map<TaskId, Entry>();
+  const entries = new BriefMap<Entry>();
 
   const entryOf = (id: TaskId): Entry => {
     let entry = entries.get(id);
@@ -81,18 +81,20 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         recentBytes: 0,
         hints: 0,
         isGone: false,
-        sleepers: new Set(),
-        waiters: new Set(),
+        sleepers: [],
+        waiters: [],
       };
       entries.set(id, entry);
     }
     return entry;
   };
   const leave = (id: TaskId, entry: Entry): void => {
-    if (entry.followers === 0 && entry.waiters.size === 0) entries.delete(id);
+    if (entry.followers === 0 && entry.waiters.length === 0) entries.delete(id);
   };
   const rouse = (entry: Entry): void => {
-    for (const sleeper of entry.sleepers) sleeper();
+    const { sleepers } = entry;
+    entry.sleepers = [];
+    for (const wakeUp of sleepers) wakeUp();
   };
 
   const keep = (entry: Entry, events: readonly Event[]): void => {
@@ -114,9 +116,9 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   };
 
   const settleWaiters = async (id: TaskId, entry: Entry, seq: Seq, task: StoredTask | undefined): Promise<void> => {
-    const due = [...entry.waiters].filter((waiter) => waiter.after < seq);
+    const due = entry.waiters.filter((waiter) => waiter.after < seq);
     if (due.length === 0) return;
-    for (const waiter of due) entry.waiters.delete(waiter);
+    entry.waiters = entry.waiters.filter((waiter) => waiter.after >= seq);
     leave(id, entry);
     const found = task ?? (await store.find('all', id).catch(() => undefined));
     for (const waiter of due) waiter.settle(found);
@@ -124,7 +126,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
 
   /** Behind a lost hint, and for tasks that run elsewhere: has the task settled meanwhile? */
   const checkWaiters = async (scope: Scope, id: TaskId, entry: Entry): Promise<void> => {
-    if (entry.waiters.size === 0) return;
+    if (entry.waiters.length === 0) return;
     const task = await store.find(scope, id).catch(() => null);
     if (task === null) return;
     if (task === undefined) await settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
@@ -136,7 +138,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   const startPolling = (): NodeJS.Timeout =>
     setInterval(() => {
       let isNeeded = false;
-      for (const [id, entry] of entries) {
+      for (const [id, entry] of entries.entries()) {
         const [waiter] = entry.waiters;
         if (!waiter) continue;
         isNeeded = true;
@@ -206,7 +208,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       if (!entry) return;
       if (entry.followers > 0) keep(entry, events);
       rouse(entry);
-      const settling = entry.waiters.size > 0 ? events.findLast(settles) : undefined;
+      const settling = entry.waiters.length > 0 ? events.findLast(settles) : undefined;
       if (settling) void settleWaiters(id, entry, settling.seq, task);
     },
     wake: (ids) => {
@@ -236,12 +238,12 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         };
         const waiter: Waiter = { after, scope, settle };
         const giveUp = (): void => {
-          entry.waiters.delete(waiter);
+          entry.waiters = entry.waiters.filter((other) => other !== waiter);
           leave(id, entry);
           settle(undefined);
         };
         const timer = setTimeout(giveUp, waitMs);
-        entry.waiters.add(waiter);
+        entry.waiters.push(waiter);
         poll ??= startPolling();
         if (signal.aborted) giveUp();
         else signal.addEventListener('abort', giveUp, { once: true });
@@ -266,14 +268,17 @@ const sleep = (entry: Entry, ms: number, signal: AbortSignal): Promise<boolean> 
   new Promise((resolve) => {
     const wakeUp = (isRoused: boolean): void => {
       clearTimeout(timer);
-      entry.sleepers.delete(onRouse);
-      signal.removeEventListener('abort', onRouse);
+      signal.removeEventListener('abort', giveUp);
       resolve(isRoused);
     };
     const onRouse = (): void => wakeUp(true);
-    const timer = setTimeout(() => wakeUp(false), ms);
-    entry.sleepers.add(onRouse);
-    signal.addEventListener('abort', onRouse, { once: true });
+    const giveUp = (): void => {
+      entry.sleepers = entry.sleepers.filter((sleeper) => sleeper !== onRouse);
+      wakeUp(false);
+    };
+    const timer = setTimeout(giveUp, ms);
+    entry.sleepers.push(onRouse);
+    signal.addEventListener('abort', giveUp, { once: true });
   });
 
 const settles = ({ event }: Event): boolean =>

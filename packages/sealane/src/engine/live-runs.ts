@@ -1,4 +1,4 @@
-import type { Event } from '#domain';
+import { BriefMap, type Event } from '#domain';
 import type { InstanceId, Run, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
@@ -27,8 +27,7 @@ export const createLiveRuns = (options: {
   readonly onProblem: (error: unknown) => void;
 }): LiveRuns & { poll(): Promise<void> } => {
   const { store } = options;
-  const runs = new Map<TaskId, LiveRun>();
-  const entries = new WeakMap<LiveRun, AgentEntry>();
+  const runs = new BriefMap<LiveRun>();
 
   /** A run follows its log from the number of its claim, so an early cancel or answer is never missed. */
   const lookIntoLog = async (live: LiveRun): Promise<void> => {
@@ -49,7 +48,6 @@ export const createLiveRuns = (options: {
     start: (run, entry, begin) => {
       const live = startRun(options.runner, entry, run, begin);
       runs.set(run.token.taskId, live);
-      entries.set(live, entry);
       void live.over.then(() => {
         if (runs.get(run.token.taskId) === live) runs.delete(run.token.taskId);
         options.onOver(run);
@@ -63,13 +61,18 @@ export const createLiveRuns = (options: {
       // Also where nobody else writes: a cancel may be committed together with the start of its turn, and heard first.
       wake(await store.interventions(options.instance()));
       if (store.exclusive) return;
-      wake([...runs.values()].filter((live) => live.isAsking).map((live) => live.run.token.taskId));
+      wake(
+        runs
+          .values()
+          .filter((live) => live.isAsking)
+          .map((live) => live.run.token.taskId),
+      );
     },
     stopAll: (reason) => {
       for (const live of runs.values()) live.stop(reason);
     },
     idle: async (entry) => {
-      const waited = [...runs.values()].filter((live) => entry === undefined || entries.get(live) === entry);
+      const waited = runs.values().filter((live) => entry === undefined || live.entry === entry);
       await Promise.all(waited.map((live) => live.over));
     },
     ids: () => runs.keys(),

@@ -16,8 +16,6 @@ export interface Persist {
   finish(token: RunToken, events: readonly NewEvent[], release: boolean): Promise<Result<Finished>>;
   release(token: RunToken, retryAt?: number): Promise<Result<null>>;
   remember(token: RunToken, ref: JsonObject): Promise<Result<null>>;
-  /** Resolves when no append of this run is under way. */
-  idle(token: RunToken): Promise<void>;
 }
 
 const FIRST_PAUSE_MS = 100;
@@ -32,7 +30,6 @@ export const createPersist = (options: {
   readonly signal: AbortSignal;
 }): Persist => {
   const { store, feed, now, observer, signal } = options;
-  const underWay = new Map<RunToken, Promise<unknown>>();
 
   const insist = async <T>(what: string, token: RunToken, attempt: () => Promise<T>): Promise<T> => {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
@@ -47,20 +44,13 @@ export const createPersist = (options: {
   };
 
   return {
-    append: (token, events) => {
+    append: async (token, events) => {
       const startedAt = performance.now();
-      const written = insist('An event', token, () => store.append(token, events, now())).then((result) => {
-        if (!result.ok) return result.why === 'terminal' ? 'terminal' : 'lost';
-        observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
-        feed.publish(token.taskId, result.value.events);
-        return undefined;
-      });
-      const settled = written.then(
-        () => underWay.delete(token),
-        () => underWay.delete(token),
-      );
-      underWay.set(token, settled);
-      return written;
+      const result = await insist('An event', token, () => store.append(token, events, now()));
+      if (!result.ok) return result.why === 'terminal' ? 'terminal' : 'lost';
+      observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
+      feed.publish(token.taskId, result.value.events);
+      return undefined;
     },
     finish: async (token, events, release) => {
       const startedAt = performance.now();
@@ -73,9 +63,6 @@ export const createPersist = (options: {
     },
     release: (token, retryAt) => insist('The release of a lane', token, () => store.release(token, now(), retryAt)),
     remember: (token, ref) => insist('A reference', token, () => store.remember(token, ref)),
-    idle: async (token) => {
-      await underWay.get(token);
-    },
   };
 };
 

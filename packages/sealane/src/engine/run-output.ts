@@ -2,12 +2,14 @@ import type { RunEvent } from '#agents';
 import { type Artifact, type NewEvent, type Part, SealaneError } from '#domain';
 import type { RunToken } from '#store';
 
-import type { Persist } from './persist.ts';
-import type { EngineSettings } from './settings.ts';
+import type { RunnerDeps } from './runner.ts';
 
 /** How many events may wait for the disk before an agent is slowed down. */
 const WINDOW_EVENTS = 512;
 const WINDOW_BYTES = 1024 * 1024;
+
+/** About what a status weighs. */
+const STATUS_BYTES = 500;
 
 /** The size of the answer that is copied into the last status, for clients that look only there. */
 const STATUS_TEXT = 16 * 1024;
@@ -16,129 +18,128 @@ const STATUS_TEXT = 16 * 1024;
  * What a run says on its way into the log. Events are written in self-clocking batches: while one batch is being
  * committed the next one gathers. A producer waits only when it is a window ahead of the disk.
  */
-export interface RunOutput {
-  emit(event: RunEvent): Promise<void>;
-  /** Everything said so far that is not written yet; nothing more is accepted. The caller writes it with the end. */
-  close(): Promise<readonly NewEvent[]>;
+export class RunOutput {
   /** The text of the answer so far, up to a limit. */
-  answer(): string;
-}
+  answer = '';
+  readonly #deps: Pick<RunnerDeps, 'settings' | 'persist'>;
+  readonly #token: RunToken;
+  readonly #onRefused: (why: 'lost' | 'ended' | 'too-large') => void;
+  #pending: NewEvent[] = [];
+  #pendingBytes = 0;
+  #isWriting = false;
+  /** Settles when the batch that is on its way is in the log, or cannot be. */
+  #underWay: Promise<unknown> | undefined;
+  #isClosed = false;
+  #refusal: SealaneError | undefined;
+  #room: (() => void)[] = [];
+  #taskBytes = 0;
+  readonly #artifactBytes: Record<string, number> = Object.create(null) as Record<string, number>;
 
-export const createRunOutput = (options: {
-  readonly token: RunToken;
-  readonly settings: EngineSettings;
-  readonly persist: Persist;
-  /** The lease is lost or the task has ended: the run must stop. */
-  readonly onRefused: (why: 'lost' | 'terminal') => void;
-}): RunOutput => {
-  const { token, settings, persist } = options;
-  let pending: NewEvent[] = [];
-  let pendingBytes = 0;
-  let writing: Promise<void> | undefined;
-  let isClosed = false;
-  let refusal: SealaneError | undefined;
-  let room: (() => void)[] = [];
-  let answer = '';
-  let taskBytes = 0;
-  const artifactBytes = new Map<string, number>();
+  /** `onRefused`: the lease is lost, the task has ended, or the answer is too large; the run must stop. */
+  constructor(
+    deps: Pick<RunnerDeps, 'settings' | 'persist'>,
+    token: RunToken,
+    onRefused: (why: 'lost' | 'ended' | 'too-large') => void,
+  ) {
+    this.#deps = deps;
+    this.#token = token;
+    this.#onRefused = onRefused;
+  }
 
-  const write = async (): Promise<void> => {
-    while (pending.length > 0 && !isClosed && !refusal) {
-      const batch = pending;
-      pending = [];
-      pendingBytes = 0;
-      for (const resolve of room) resolve();
-      room = [];
-      const refused = await persist.append(token, batch);
-      if (refused) {
-        refusal = new SealaneError('unavailable', 'The task has ended or its run was given to another instance.');
-        options.onRefused(refused);
-      }
+  async emit(said: RunEvent): Promise<void> {
+    if (this.#refusal) throw this.#refusal;
+    if (this.#isClosed) return;
+    this.#pending.push(this.#eventOf(said));
+    if (!this.#isWriting) {
+      this.#isWriting = true;
+      // Deferred, so that an agent that answers at once has its answer and its end in one commit.
+      setImmediate(() => void this.#write());
     }
-    writing = undefined;
-    for (const resolve of room) resolve();
-    room = [];
-  };
+    while (this.#pending.length >= WINDOW_EVENTS || this.#pendingBytes >= WINDOW_BYTES) {
+      if (this.#refusal) throw this.#refusal;
+      if (this.#isClosed) return;
+      await new Promise<void>((resolve) => this.#room.push(resolve));
+    }
+  }
 
-  const weigh = (artifact: Artifact, isAppended: boolean): number => {
-    const bytes = artifact.parts.reduce((sum, part) => sum + sizeOf(part), artifact.artifactId.length);
-    const size = (isAppended ? (artifactBytes.get(artifact.artifactId) ?? 0) : 0) + bytes;
-    artifactBytes.set(artifact.artifactId, size);
-    taskBytes += bytes;
-    const limit = (name: string, value: number, max: number): void => {
-      if (value > max)
-        throw new SealaneError('too-large', `The answer is larger than ${name} allows (${max} bytes).`, {
-          facts: { limit: name },
-        });
-    };
-    limit('limits.eventBytes', bytes, settings.eventBytes);
-    limit('limits.artifactBytes', size, settings.artifactBytes);
-    limit('limits.taskBytes', taskBytes, settings.taskBytes);
-    return bytes;
-  };
+  /** Everything said so far that is not written yet; nothing more is accepted. The caller writes it with the end. */
+  async close(): Promise<readonly NewEvent[]> {
+    this.#isClosed = true;
+    this.#makeRoom();
+    // A batch that is under way must be in the log before its successor; an unstarted one goes along with the end.
+    await this.#underWay;
+    return this.#refusal ? [] : this.#pending;
+  }
 
-  const eventOf = (event: RunEvent): { readonly event: NewEvent; readonly bytes: number } => {
-    if (event.kind === 'ask')
-      return { event: { kind: 'status-reported', state: event.state, message: event.message }, bytes: 500 };
+  async #write(): Promise<void> {
+    while (this.#pending.length > 0 && !this.#isClosed && !this.#refusal) {
+      const batch = this.#pending;
+      this.#pending = [];
+      this.#pendingBytes = 0;
+      this.#makeRoom();
+      const written = this.#deps.persist.append(this.#token, batch);
+      this.#underWay = written.catch(() => undefined);
+      const refused = await written;
+      if (!refused) continue;
+      this.#refusal = new SealaneError('unavailable', 'The task has ended or its run was given to another instance.');
+      this.#onRefused(refused === 'terminal' ? 'ended' : 'lost');
+    }
+    this.#isWriting = false;
+    this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    for (const resolve of this.#room) resolve();
+    this.#room = [];
+  }
+
+  #eventOf(event: RunEvent): NewEvent {
+    if (event.kind === 'ask') {
+      this.#pendingBytes += STATUS_BYTES;
+      return { kind: 'status-reported', state: event.state, message: event.message };
+    }
     if (event.kind === 'status') {
       const { message, metadata } = event;
-      return {
-        event: {
-          kind: 'status-reported',
-          state: 'working',
-          ...(message && { message }),
-          ...(metadata && { metadata }),
-        },
-        bytes: 500,
-      };
+      this.#pendingBytes += STATUS_BYTES;
+      return { kind: 'status-reported', state: 'working', ...(message && { message }), ...(metadata && { metadata }) };
     }
     const { artifact, lastChunk, metadata } = event;
     // A new attempt starts its answer anew: its first chunk replaces what the lost attempt left unfinished.
-    const append = event.append === true && artifactBytes.has(artifact.artifactId);
-    const bytes = weigh(artifact, append);
-    if (answer.length < STATUS_TEXT)
-      answer += artifact.parts
-        .map((part) => part.text ?? '')
-        .join('')
-        .slice(0, STATUS_TEXT - answer.length);
+    const append = event.append === true && artifact.artifactId in this.#artifactBytes;
+    this.#pendingBytes += this.#weigh(artifact, append);
+    for (const { text } of artifact.parts) {
+      if (text === undefined || this.answer.length >= STATUS_TEXT) continue;
+      this.answer += text.slice(0, STATUS_TEXT - this.answer.length);
+    }
     return {
-      event: {
-        kind: 'artifact-added',
-        artifact,
-        ...(append && { append }),
-        ...(lastChunk && { lastChunk }),
-        ...(metadata && { metadata }),
-      },
-      bytes,
+      kind: 'artifact-added',
+      artifact,
+      ...(append && { append }),
+      ...(lastChunk && { lastChunk }),
+      ...(metadata && { metadata }),
     };
-  };
+  }
 
-  return {
-    emit: async (said) => {
-      if (refusal) throw refusal;
-      if (isClosed) return;
-      const { event, bytes } = eventOf(said);
-      pending.push(event);
-      pendingBytes += bytes;
-      // Deferred, so that an agent that answers at once has its answer and its end in one commit.
-      writing ??= new Promise((resolve) => setImmediate(() => void write().then(resolve)));
-      while (pending.length >= WINDOW_EVENTS || pendingBytes >= WINDOW_BYTES) {
-        if (refusal) throw refusal;
-        if (isClosed) return;
-        await new Promise<void>((resolve) => room.push(resolve));
-      }
-    },
-    close: async () => {
-      isClosed = true;
-      for (const resolve of room) resolve();
-      room = [];
-      // A batch that is under way must be in the log before its successor; an unstarted one goes along with the end.
-      await persist.idle(token);
-      return refusal ? [] : pending;
-    },
-    answer: () => answer,
-  };
-};
+  #weigh({ artifactId, parts }: Artifact, isAppended: boolean): number {
+    const { settings } = this.#deps;
+    let bytes = artifactId.length;
+    for (const part of parts) bytes += sizeOf(part);
+    const size = (isAppended ? (this.#artifactBytes[artifactId] ?? 0) : 0) + bytes;
+    this.#artifactBytes[artifactId] = size;
+    this.#taskBytes += bytes;
+    if (bytes > settings.eventBytes) throw this.#tooLarge('limits.eventBytes', settings.eventBytes);
+    if (size > settings.artifactBytes) throw this.#tooLarge('limits.artifactBytes', settings.artifactBytes);
+    if (this.#taskBytes > settings.taskBytes) throw this.#tooLarge('limits.taskBytes', settings.taskBytes);
+    return bytes;
+  }
+
+  #tooLarge(limit: string, bytes: number): SealaneError {
+    this.#onRefused('too-large');
+    return new SealaneError('too-large', `The answer is larger than ${limit} allows (${bytes} bytes).`, {
+      facts: { limit },
+    });
+  }
+}
 
 const sizeOf = (part: Part): number =>
   (part.text?.length ?? 0) +

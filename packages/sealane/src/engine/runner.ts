@@ -1,12 +1,12 @@
-import type { RunIo, Turn, TurnEnd } from '#agents';
+import type { RunEvent, RunIo, RunRef, Turn, TurnEnd } from '#agents';
 import { type Event, type Message, type NewEvent, SealaneError, type State } from '#domain';
 import type { Finished, Result, Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
 import { createInbox, type Inbox } from './inbox.ts';
-import type { EngineObserver } from './observer.ts';
+import type { EngineObserver, RunObserver } from './observer.ts';
 import type { Persist } from './persist.ts';
-import { createRunOutput } from './run-output.ts';
+import { RunOutput } from './run-output.ts';
 import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
 
@@ -18,6 +18,7 @@ export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' 
 /** A run of this instance, from its claim to the release of its lane. */
 export interface LiveRun {
   readonly run: Run;
+  readonly entry: AgentEntry;
   /** Committed events that the run has to know of: a cancel, an answer. */
   observe(events: readonly Event[]): void;
   stop(reason: StopReason): void;
@@ -53,189 +54,225 @@ export type Beginning = (turn: Turn, io: RunIo) => Promise<TurnEnd>;
  *
  * The end of a task and the end of a run are two facts. Nothing but the end of the run frees the lane.
  */
-export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: Beginning): LiveRun => {
-  const { settings, persist, now } = deps;
-  const { token } = run;
+export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: Beginning): LiveRun =>
+  new OneRun(deps, entry, run, begin);
+
+/**
+ * A class, and getters in no object literal: every run makes one of these, closures weigh more than methods, and each
+ * literal with a getter gets a hidden class of its own, which keeps all that it can see until the next full collection.
+ */
+class OneRun implements LiveRun {
+  readonly run: Run;
+  readonly entry: AgentEntry;
+  readonly over: Promise<void>;
+  seenSeq: number;
+  isAsking = false;
+  readonly #deps: RunnerDeps;
+  readonly #watcher: RunObserver | undefined;
+  readonly #output: RunOutput;
+  #stopReason: StopReason | undefined;
+  #hasEnded: boolean;
+  #isOver = false;
   // Most runs end before anybody asks for these.
-  let aborting: AbortController | undefined;
-  let inbox: Inbox | undefined;
-  const watcher = deps.observer.runStarted?.(run, entry.connector.kind);
-  let stopReason: StopReason | undefined = run.ended ? 'ended' : run.cancelRequested ? 'canceled' : undefined;
-  let seenSeq = run.seq;
-  let isAsking = false;
-  let isOver = false;
-  let hasEnded = run.ended;
-  let graceTimer: NodeJS.Timeout | undefined;
-  let wakeQuarantine: (() => void) | undefined;
+  #aborting: AbortController | undefined;
+  #inbox: Inbox | undefined;
+  #graceTimer: NodeJS.Timeout | undefined;
+  #giveUpWaiting: (() => void) | undefined;
 
-  const openInbox = (): Inbox => {
-    inbox ??= createInbox();
-    if (isOver) inbox.close();
-    return inbox;
-  };
+  constructor(deps: RunnerDeps, entry: AgentEntry, run: Run, begin: Beginning) {
+    this.run = run;
+    this.entry = entry;
+    this.seenSeq = run.seq;
+    this.#deps = deps;
+    this.#watcher = deps.observer.runStarted?.(run, entry.connector.kind);
+    this.#stopReason = run.ended ? 'ended' : run.cancelRequested ? 'canceled' : undefined;
+    this.#hasEnded = run.ended;
+    this.#output = new RunOutput(deps, run.token, (why) => this.stop(why));
+    this.over = this.#live(begin).catch((error: unknown) =>
+      deps.observer.problem?.('A run could not be concluded', error, { taskId: run.token.taskId }),
+    );
+  }
 
-  const stop = (reason: StopReason): void => {
-    if (stopReason === 'lost' || (stopReason !== undefined && reason !== 'lost')) return;
-    stopReason = reason;
-    aborting?.abort(reason);
+  observe(events: readonly Event[]): void {
+    for (const { seq, event } of events) {
+      if (seq <= this.seenSeq) continue;
+      this.seenSeq = seq;
+      if (event.kind === 'cancel-requested') this.stop('canceled');
+      else if (event.kind === 'message-received') {
+        this.isAsking = false;
+        this.inbox.deliver(event.message);
+      } else if (event.kind === 'turn-ended' && event.forced) this.stop('ended');
+    }
+  }
+
+  stop(reason: StopReason): void {
+    if (this.#stopReason === 'lost' || (this.#stopReason !== undefined && reason !== 'lost')) return;
+    this.#stopReason = reason;
+    this.#aborting?.abort(reason);
     if (reason === 'lost' || reason === 'ended') return;
-    graceTimer = setTimeout(() => void forceEnd(), settings.cancelGraceMs);
-  };
+    this.#graceTimer = setTimeout(() => void this.#forceEnd(), this.#deps.settings.cancelGraceMs);
+  }
 
-  const output = createRunOutput({
-    token,
-    settings,
-    persist,
-    onRefused: (why) => stop(why === 'terminal' ? 'ended' : 'lost'),
-  });
+  get signal(): AbortSignal {
+    this.#aborting ??= new AbortController();
+    if (this.#stopReason !== undefined && !this.#aborting.signal.aborted) this.#aborting.abort(this.#stopReason);
+    return this.#aborting.signal;
+  }
 
-  const say = (text: string): Message => ({
-    messageId: deps.newId(),
-    role: 'ROLE_AGENT',
-    parts: [{ text }],
-    contextId: run.contextId,
-    taskId: token.taskId,
-  });
+  get inbox(): Inbox {
+    this.#inbox ??= createInbox();
+    if (this.#isOver) this.#inbox.close();
+    return this.#inbox;
+  }
 
-  const io: RunIo = {
-    get signal() {
-      aborting ??= new AbortController();
-      if (stopReason !== undefined && !aborting.signal.aborted) aborting.abort(stopReason);
-      return aborting.signal;
-    },
-    attempt: run.attempt,
-    get inbox() {
-      return openInbox();
-    },
-    say,
-    remember: async (ref) => {
-      const result = await deps.persist.remember(token, ref);
-      if (result.ok) return;
-      stop('lost');
-      throw new SealaneError('unavailable', 'This run belongs to another instance now.');
-    },
-    emit: async (event) => {
-      if (event.kind === 'ask') isAsking = true;
-      try {
-        await output.emit(event);
-      } catch (error) {
-        if (error instanceof SealaneError && error.code === 'too-large') stop('too-large');
-        throw error;
+  say(text: string): Message {
+    const { contextId, token } = this.run;
+    return {
+      messageId: this.#deps.newId(),
+      role: 'ROLE_AGENT',
+      parts: [{ text }],
+      contextId,
+      taskId: token.taskId,
+    };
+  }
+
+  emit(event: RunEvent): Promise<void> {
+    if (event.kind === 'ask') this.isAsking = true;
+    return this.#output.emit(event);
+  }
+
+  async remember(ref: RunRef): Promise<void> {
+    const result = await this.#deps.persist.remember(this.run.token, ref);
+    if (result.ok) return;
+    this.stop('lost');
+    throw new SealaneError('unavailable', 'This run belongs to another instance now.');
+  }
+
+  async #live(begin: Beginning): Promise<void> {
+    const deadline = setTimeout(() => this.stop('timeout'), this.#timeLeftMs());
+    try {
+      const end = await this.#work(begin);
+      this.#endClocks(deadline);
+      await this.#conclude(end);
+    } finally {
+      this.#endClocks(deadline);
+    }
+  }
+
+  /** Runs that have only just started share one time, and so one of the lists that Node keeps its timers in. */
+  #timeLeftMs(): number {
+    const spentMs = this.#deps.now() - this.run.startedAt;
+    const leftMs = this.entry.taskTimeoutMs - (spentMs < 100 ? 0 : spentMs);
+    return Math.max(0, Math.min(leftMs, 2 ** 31 - 1));
+  }
+
+  #endClocks(deadline: NodeJS.Timeout): void {
+    clearTimeout(deadline);
+    clearTimeout(this.#graceTimer);
+    this.#isOver = true;
+    this.#inbox?.close();
+  }
+
+  /** What the agent made of it. A run that never began, or that nobody can wait for any longer, has no say. */
+  #work(begin: Beginning): Promise<TurnEnd | undefined> {
+    return new Promise((resolve) => {
+      this.#giveUpWaiting = () => resolve(undefined);
+      if (this.#stopReason === undefined) void this.#attempt(begin).then(resolve);
+      else resolve(undefined);
+    });
+  }
+
+  async #attempt(begin: Beginning): Promise<TurnEnd> {
+    const { run } = this;
+    try {
+      return await begin(
+        turnOf(run, this.#watcher?.traceparent, () => this.#deps.history(run)),
+        new OneRunIo(this),
+      );
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof SealaneError)) {
+        this.#deps.observer.problem?.('An agent failed', error, { taskId: run.token.taskId, agent: run.agent });
       }
-    },
-  };
+      return { state: 'failed', message: this.say(text), reason: 'error', retryable: isRetryable(error) };
+    }
+  }
+
+  /** The run is dead. Writes its end, unless the task has ended without it, and frees the lane. */
+  async #conclude(end: TurnEnd | undefined): Promise<void> {
+    const { token } = this.run;
+    const { persist } = this.#deps;
+    if (this.#stopReason === 'lost') return this.#watcher?.ended('lost');
+    let pending = await this.#output.close();
+    if (this.#hasEnded || this.#stopReason === 'ended') {
+      await persist.release(token);
+      return this.#watcher?.ended('failed', this.#stopReason);
+    }
+    if (end?.goesOn && this.#stopReason === 'shutdown') {
+      // Still ours in the store until the lease is given up: then its lane goes to whoever takes the run up.
+      if (pending.length > 0) await persist.append(token, pending);
+      return this.#watcher?.ended('lost', this.#stopReason);
+    }
+    if (this.#mayRetry(end)) {
+      if (await this.#retryLater(pending)) return this.#watcher?.ended('retry', this.#stopReason);
+      pending = [];
+    }
+    const wished = this.#stopReason || !end ? this.#stoppedEnd(this.#stopReason) : this.#agentEnd(end);
+    // It asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
+    if (this.isAsking) pending = [...pending, { kind: 'status-reported', state: 'working' }];
+    const { result, event } = await this.#finish(pending, wished, true);
+    if (!result.ok && result.why === 'terminal') await persist.release(token);
+    this.#watcher?.ended(result.ok ? result.value.task.state : 'lost', event.reason);
+    if (result.ok) this.#tellEnd(result.value.task, event.reason);
+  }
 
   /** Writes the end; a cancel that was committed while another end was on its way is served first. */
-  const finish = async (
+  async #finish(
     pending: readonly NewEvent[],
     event: EndEvent,
     release: boolean,
-  ): Promise<{ result: Result<Finished>; event: EndEvent }> => {
-    const result = await persist.finish(token, [...pending, event], release);
+  ): Promise<{ result: Result<Finished>; event: EndEvent }> {
+    const { persist } = this.#deps;
+    const result = await persist.finish(this.run.token, [...pending, event], release);
     if (result.ok || result.why !== 'canceled') return { result, event };
-    const canceled: EndEvent = { ...stoppedEnd('canceled', entry, say), ...(event.forced && { forced: true }) };
-    return { result: await persist.finish(token, [...pending, canceled], release), event: canceled };
-  };
+    const canceled: EndEvent = { ...this.#stoppedEnd('canceled'), ...(event.forced && { forced: true }) };
+    return { result: await persist.finish(this.run.token, [...pending, canceled], release), event: canceled };
+  }
 
   /** The run does not die: its task ends now, and the lane waits for the run. */
-  const forceEnd = async (): Promise<void> => {
-    if (hasEnded || stopReason === 'lost') return;
-    const pending = await output.close();
-    const { result } = await finish(pending, { ...stoppedEnd(stopReason, entry, say), forced: true }, false);
-    hasEnded = true;
-    if (result.ok)
-      deps.observer.taskEnded?.({
-        agent: run.agent,
-        taskId: token.taskId,
-        state: result.value.task.state,
-        reason: stopReason ?? 'forced',
-      });
-    setTimeout(() => wakeQuarantine?.(), settings.quarantineMs).unref();
-  };
+  async #forceEnd(): Promise<void> {
+    if (this.#hasEnded || this.#stopReason === 'lost') return;
+    const pending = await this.#output.close();
+    const { result } = await this.#finish(pending, { ...this.#stoppedEnd(this.#stopReason), forced: true }, false);
+    this.#hasEnded = true;
+    if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');
+    setTimeout(() => this.#giveUpWaiting?.(), this.#deps.settings.quarantineMs).unref();
+  }
 
-  const endClocks = (deadline: NodeJS.Timeout): void => {
-    clearTimeout(deadline);
-    clearTimeout(graceTimer);
-    isOver = true;
-    inbox?.close();
-  };
+  #tellEnd({ state }: StoredTask, reason: string | undefined): void {
+    const { agent, token } = this.run;
+    this.#deps.observer.taskEnded?.({ agent, taskId: token.taskId, state, ...(reason && { reason }) });
+  }
 
-  const live = async (): Promise<void> => {
-    const deadlineMs = run.startedAt + entry.taskTimeoutMs - now();
-    const deadline = setTimeout(() => stop('timeout'), Math.max(0, Math.min(deadlineMs, 2 ** 31 - 1)));
-    try {
-      const end = await work();
-      endClocks(deadline);
-      await conclude(end);
-    } finally {
-      endClocks(deadline);
-    }
-  };
-
-  /** What the agent made of it. A run that never began, or that nobody can wait for any longer, has no say. */
-  const work = async (): Promise<TurnEnd | undefined> => {
-    if (stopReason !== undefined) return undefined;
-    const quarantine = new Promise<undefined>((resolve) => (wakeQuarantine = () => resolve(undefined)));
-    const turn = turnOf(run, watcher?.traceparent, () => deps.history(run));
-    try {
-      return await Promise.race([begin(turn, io), quarantine]);
-    } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      if (!(error instanceof SealaneError))
-        deps.observer.problem?.('An agent failed', error, { taskId: token.taskId, agent: run.agent });
-      return { state: 'failed', message: say(text), reason: 'error', retryable: isRetryable(error) };
-    }
-  };
-
-  /** The run is dead. Writes its end, unless the task has ended without it, and frees the lane. */
-  const conclude = async (end: TurnEnd | undefined): Promise<void> => {
-    if (stopReason === 'lost') return watcher?.ended('lost');
-    let pending = await output.close();
-    if (hasEnded || stopReason === 'ended') {
-      await persist.release(token);
-      return watcher?.ended('failed', stopReason);
-    }
-    if (end?.goesOn && stopReason === 'shutdown') {
-      // Still ours in the store until the lease is given up: then its lane goes to whoever takes the run up.
-      if (pending.length > 0) await persist.append(token, pending);
-      return watcher?.ended('lost', stopReason);
-    }
-    if (mayRetry(end)) {
-      if (await retryLater(pending)) return watcher?.ended('retry', stopReason);
-      pending = [];
-    }
-    const wished = stopReason || !end ? stoppedEnd(stopReason, entry, say) : agentEnd(end);
-    // It asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
-    if (isAsking) pending = [...pending, { kind: 'status-reported', state: 'working' }];
-    const { result, event } = await finish(pending, wished, true);
-    if (!result.ok && result.why === 'terminal') await persist.release(token);
-    const state = result.ok ? result.value.task.state : 'lost';
-    watcher?.ended(state, 'reason' in event ? event.reason : undefined);
-    if (result.ok) tellEnd(result.value.task, event);
-  };
+  #mayRetry(end: TurnEnd | undefined): boolean {
+    const { recovery, maxAttempts } = this.entry;
+    if (recovery !== 'retry' || this.run.attempt >= maxAttempts) return false;
+    if (this.#stopReason === 'shutdown') return true;
+    return this.#stopReason === undefined && end?.state === 'failed' && end.retryable === true;
+  }
 
   /** Puts the turn back at the head of its lane; false when it was canceled or taken away meanwhile. */
-  const retryLater = async (pending: readonly NewEvent[]): Promise<boolean> => {
-    const refused = await persist.append(token, [
-      ...pending,
-      { kind: 'run-lost', state: 'working', attempt: run.attempt, retry: true },
-    ]);
-    if (refused) return false;
-    return (await persist.release(token, now() + settings.retryMs * 2 ** (run.attempt - 1))).ok;
-  };
+  async #retryLater(pending: readonly NewEvent[]): Promise<boolean> {
+    const { persist, settings, now } = this.#deps;
+    const { token, attempt } = this.run;
+    const lost: NewEvent = { kind: 'run-lost', state: 'working', attempt, retry: true };
+    if (await persist.append(token, [...pending, lost])) return false;
+    return (await persist.release(token, now() + settings.retryMs * 2 ** (attempt - 1))).ok;
+  }
 
-  const tellEnd = (task: StoredTask, event: NewEvent): void => {
-    const reason = 'reason' in event ? event.reason : undefined;
-    deps.observer.taskEnded?.({ agent: run.agent, taskId: token.taskId, state: task.state, ...(reason && { reason }) });
-  };
-
-  const mayRetry = (end: TurnEnd | undefined): boolean => {
-    if (entry.recovery !== 'retry' || run.attempt >= entry.maxAttempts) return false;
-    return stopReason === 'shutdown' || (stopReason === undefined && end?.state === 'failed' && end.retryable === true);
-  };
-
-  const agentEnd = (end: TurnEnd): EndEvent => {
-    const answer = end.message ?? (output.answer() && end.state === 'completed' ? say(output.answer()) : undefined);
+  #agentEnd(end: TurnEnd): EndEvent {
+    const text = end.state === 'completed' ? this.#output.answer : '';
+    const answer = end.message ?? (text === '' ? undefined : this.say(text));
     return {
       kind: 'turn-ended',
       state: end.state,
@@ -243,35 +280,37 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
       ...(end.reason !== undefined && { reason: end.reason }),
       ...(end.metadata && { metadata: end.metadata }),
     };
-  };
+  }
 
-  const over = live().catch((error: unknown) =>
-    deps.observer.problem?.('A run could not be concluded', error, { taskId: token.taskId }),
-  );
+  /** How a turn ends that did not end by itself. */
+  #stoppedEnd(stopReason: StopReason | undefined): EndEvent {
+    const { state, reason, text } = STOPPED[stopReason ?? 'lost'];
+    const full = stopReason === 'timeout' ? `${text} after ${Math.round(this.entry.taskTimeoutMs / 1000)} s.` : text;
+    return { kind: 'turn-ended', state, reason, ...(full !== undefined && { message: this.say(full) }) };
+  }
+}
 
-  return {
-    run,
-    stop,
-    over,
-    get seenSeq() {
-      return seenSeq;
-    },
-    get isAsking() {
-      return isAsking;
-    },
-    observe: (events) => {
-      for (const { seq, event } of events) {
-        if (seq <= seenSeq) continue;
-        seenSeq = seq;
-        if (event.kind === 'cancel-requested') stop('canceled');
-        else if (event.kind === 'message-received') {
-          isAsking = false;
-          openInbox().deliver(event.message);
-        } else if (event.kind === 'turn-ended' && event.forced) stop('ended');
-      }
-    },
-  };
-};
+/** What the connector gets of a run. It may take its parts apart, so the functions are its own. */
+class OneRunIo implements RunIo {
+  readonly #run: OneRun;
+  readonly attempt: number;
+  readonly say: RunIo['say'];
+  readonly emit: RunIo['emit'];
+  readonly remember: RunIo['remember'];
+  constructor(run: OneRun) {
+    this.#run = run;
+    this.attempt = run.run.attempt;
+    this.say = (text) => run.say(text);
+    this.emit = (event) => run.emit(event);
+    this.remember = (ref) => run.remember(ref);
+  }
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+  get inbox(): AsyncIterable<Message> {
+    return this.#run.inbox;
+  }
+}
 
 const STOPPED: Record<StopReason, { readonly state: State; readonly reason: string; readonly text?: string }> = {
   canceled: { state: 'canceled', reason: 'canceled' },
@@ -280,13 +319,6 @@ const STOPPED: Record<StopReason, { readonly state: State; readonly reason: stri
   shutdown: { state: 'failed', reason: 'interrupted', text: 'The service stopped while the task was running.' },
   lost: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
   ended: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
-};
-
-/** How a turn ends that did not end by itself. */
-const stoppedEnd = (reason: StopReason | undefined, entry: AgentEntry, say: (text: string) => Message): EndEvent => {
-  const { state, reason: word, text } = STOPPED[reason ?? 'lost'];
-  const full = reason === 'timeout' ? `${text} after ${Math.round(entry.taskTimeoutMs / 1000)} s.` : text;
-  return { kind: 'turn-ended', state, reason: word, ...(full !== undefined && { message: say(full) }) };
 };
 
 const isRetryable = (error: unknown): boolean => (error as { retryable?: unknown } | null)?.retryable === true;

@@ -21,23 +21,31 @@ const LEFT = new SealaneError('unavailable', 'The caller has left.');
 
 /** A class, because every request makes one: methods cost nothing then, and closures would. */
 class OpenCall extends AbortController implements LiveCall {
-  readonly #live: Set<OpenCall>;
-  constructor(live: Set<OpenCall>) {
+  readonly #live: OpenCall[];
+  /** Where it stands among the others; the last one takes its place when it goes. */
+  #place: number;
+  constructor(live: OpenCall[]) {
     super();
     this.#live = live;
-    live.add(this);
+    this.#place = live.push(this) - 1;
   }
   leave(): void {
     this[Symbol.dispose]();
     this.abort(LEFT);
   }
   [Symbol.dispose](): void {
-    this.#live.delete(this);
+    if (this.#place < 0) return;
+    const last = this.#live.pop();
+    if (last && last !== this) {
+      this.#live[this.#place] = last;
+      last.#place = this.#place;
+    }
+    this.#place = -1;
   }
 }
 
 export const createLiveCalls = (): LiveCalls => {
-  const live = new Set<OpenCall>();
+  const live: OpenCall[] = [];
   let isClosing = false;
   return {
     open: () => {
@@ -47,7 +55,7 @@ export const createLiveCalls = (): LiveCalls => {
     },
     closeAll: () => {
       isClosing = true;
-      for (const call of live) call.abort(closing());
+      for (const call of live.slice()) call.abort(closing());
     },
     get isClosing() {
       return isClosing;

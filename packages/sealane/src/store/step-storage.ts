@@ -1,4 +1,4 @@
-import type { Event, NewEvent, Seq } from '#domain';
+import { BriefMap, type Event, type NewEvent, type Seq } from '#domain';
 
 import type { Storage, Upkeep } from './storage.ts';
 import { assembleAdmitted } from './steps/admission.ts';
@@ -38,7 +38,7 @@ const FRESH_TASKS = 10_000;
 /** The ports over a driver: every call is the step of the same name. */
 export const createStepStorage = (driver: Driver): Storage => {
   // Tasks that started in their admission and have not ended: what they looked like need not be fetched again.
-  const fresh = new Map<TaskId, StoredTask>();
+  const fresh = new BriefMap<StoredTask>();
   const upkeep: Upkeep = {
     overdue: (limits) => driver.read('overdue', limits),
     expire: async (endedBefore, limit) => {

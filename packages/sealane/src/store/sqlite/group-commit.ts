@@ -1,6 +1,6 @@
 import type { WorkerReply, WorkerRequest } from './sqlite-worker.ts';
 
-type Call = WorkerRequest['calls'][number];
+type Call = WorkerRequest[number];
 
 interface Queued {
   readonly call: Call;

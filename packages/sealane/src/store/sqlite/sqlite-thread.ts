@@ -6,7 +6,7 @@ import type { Outcome, PlainError, WorkerOptions, WorkerReply, WorkerRequest } f
 
 /** A worker thread with a connection, as a function that sends it a batch of calls. */
 export interface SqliteThread {
-  call(calls: WorkerRequest['calls']): Promise<WorkerReply>;
+  call(calls: WorkerRequest): Promise<WorkerReply>;
   stop(): Promise<void>;
 }
 
@@ -21,47 +21,39 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     // What it allocates dies young: under load a larger nursery is cleaned less often. It grows only when it is used.
     resourceLimits: { maxYoungGenerationSizeMb: 32 },
   });
-  const waiting = new Map<
-    number,
-    { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }
-  >();
-  let lastId = 0;
+  // The thread answers in the order in which it is asked.
+  const waiting: { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }[] = [];
   let dead: Error | undefined;
   const fail = (error: Error): void => {
     dead = error;
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
+    for (const { reject } of waiting.splice(0)) reject(error);
   };
   worker.on('message', (text: string) => {
-    const reply = JSON.parse(text) as WorkerReply;
-    waiting.get(reply.id)?.resolve(reply);
-    waiting.delete(reply.id);
+    waiting.shift()?.resolve(JSON.parse(text) as WorkerReply);
   });
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
   worker.on('exit', () => fail(dead ?? new SealaneError('unavailable', 'The store has been closed.')));
-  const reply = (id: number): Promise<WorkerReply> =>
+  const reply = (): Promise<WorkerReply> =>
     new Promise((resolve, reject) => {
       if (dead) reject(dead);
-      else waiting.set(id, { resolve, reject });
+      else waiting.push({ resolve, reject });
     });
 
-  const [opened] = (await reply(0)).outcomes;
+  const [opened] = (await reply()).outcomes;
   if (opened && !opened.ok) {
     await worker.terminate();
     throw revive(opened.error);
   }
   return {
     call: (calls) => {
-      lastId += 1;
-      const answer = reply(lastId);
-      worker.postMessage(JSON.stringify({ id: lastId, calls } satisfies WorkerRequest));
+      const answer = reply();
+      worker.postMessage(JSON.stringify(calls satisfies WorkerRequest));
       return answer;
     },
     stop: async () => {
       if (dead) return;
       const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-      lastId += 1;
-      worker.postMessage(JSON.stringify({ id: lastId, calls: [['close', []]] } satisfies WorkerRequest));
+      worker.postMessage(JSON.stringify([['close', []]] satisfies WorkerRequest));
       await exited;
     },
   };

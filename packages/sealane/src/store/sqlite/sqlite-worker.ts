@@ -21,12 +21,9 @@ import { type FileLock, lockFile } from './sqlite-lock.ts';
  * each. A `reader` is a second thread that copies the database. Requests and replies cross as JSON text, which costs a quarter of a
  * structured clone.
  */
-export interface WorkerRequest {
-  readonly id: number;
-  readonly calls: readonly (readonly [name: string, args: readonly unknown[]])[];
-}
+export type WorkerRequest = readonly (readonly [name: string, args: readonly unknown[]])[];
+/** One for each request, in their order. */
 export interface WorkerReply {
-  readonly id: number;
   readonly outcomes: readonly Outcome[];
   readonly wakes: readonly string[];
   readonly commitMs: number;
@@ -70,7 +67,7 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
   const run = createStepRunner(database);
   const reserve = createDiskReserve(options.file);
 
-  const transaction = (calls: WorkerRequest['calls'], wakes: Set<string>): Outcome[] => {
+  const transaction = (calls: WorkerRequest, wakes: Set<string>): Outcome[] => {
     const isRead = calls.every(([name]) => name in READS);
     database.exec(isRead ? 'BEGIN' : 'BEGIN IMMEDIATE');
     try {
@@ -88,7 +85,7 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
   };
 
   /** One bad call must not fail its neighbours: if the batch fails, each call gets a transaction of its own. */
-  const perform = (calls: WorkerRequest['calls'], wakes: Set<string>): Outcome[] => {
+  const perform = (calls: WorkerRequest, wakes: Set<string>): Outcome[] => {
     try {
       return transaction(calls, wakes);
     } catch (error) {
@@ -130,7 +127,7 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
   };
 
   port.on('message', (request: string) => {
-    const { id, calls } = JSON.parse(request) as WorkerRequest;
+    const calls = JSON.parse(request) as WorkerRequest;
     const started = performance.now();
     const wakes = new Set<string>();
     const [first] = calls;
@@ -144,7 +141,7 @@ const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
       }
     } else outcomes = perform(calls, wakes);
     if (reserve.isTight) shrink();
-    const reply: WorkerReply = { id, outcomes, wakes: [...wakes], commitMs: performance.now() - started };
+    const reply: WorkerReply = { outcomes, wakes: [...wakes], commitMs: performance.now() - started };
     port.postMessage(JSON.stringify(reply));
     if (first?.[0] === 'close') port.close();
   });
@@ -154,12 +151,11 @@ try {
   const lock = options.role === 'writer' && options.file !== ':memory:' ? lockFile(options.file) : undefined;
   serve(options.role === 'writer' ? openForWriting(options) : openForReading(options.file), lock);
   port.postMessage(
-    JSON.stringify({ id: 0, outcomes: [{ ok: true, value: 'ready' }], wakes: [], commitMs: 0 } satisfies WorkerReply),
+    JSON.stringify({ outcomes: [{ ok: true, value: 'ready' }], wakes: [], commitMs: 0 } satisfies WorkerReply),
   );
 } catch (error) {
   port.postMessage(
     JSON.stringify({
-      id: 0,
       outcomes: [{ ok: false, error: plain(error) }],
       wakes: [],
       commitMs: 0,
