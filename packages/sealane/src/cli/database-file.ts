@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 import { SealaneError } from '#domain';
+import { disownRedo, redoAndCommit, redoFileOf } from '#store/sqlite/redo-log';
 import { holderOf, lockFile, type FileLock } from '#store/sqlite/sqlite-lock';
 
 import { CliError } from './cli-error.ts';
@@ -19,7 +20,7 @@ const openForReading = (file: string): DatabaseSync => {
   return new DatabaseSync(url, { readOnly: true });
 };
 
-/** Copies a database that nobody writes to, its log included, into a new file. */
+/** Copies a database that nobody writes to, its logs included, into a new file. */
 export const backupFile = async (
   database: string,
   target: string,
@@ -33,6 +34,13 @@ export const backupFile = async (
     });
   } finally {
     source.close();
+  }
+  const copy = new DatabaseSync(target);
+  try {
+    redoAndCommit(copy, database);
+    disownRedo(copy);
+  } finally {
+    copy.close();
   }
 };
 
@@ -69,15 +77,17 @@ export const verifyDatabase = (file: string): DatabaseFacts => {
   }
 };
 
-/** Moves what is only in the write-ahead log into the database, so that the file alone is complete. */
-export const emptyLog = (file: string): void => {
-  if (!existsSync(`${file}-wal`)) return;
+/** Moves what is only in the logs into the database, so that the file alone is complete. */
+export const emptyLogs = (file: string): void => {
+  if (!existsSync(`${file}-wal`) && !existsSync(redoFileOf(file))) return;
   try {
     const database = new DatabaseSync(file);
+    redoAndCommit(database, file);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     database.close();
+    rmSync(redoFileOf(file), { force: true });
   } catch {
-    // A damaged database is one reason to restore; its log is then kept beside it.
+    // A damaged database is one reason to restore; its logs are then kept beside it.
   }
 };
 

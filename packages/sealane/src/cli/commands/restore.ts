@@ -24,7 +24,7 @@ export const addRestoreCommand = (program: Command, run: RunCommand): void => {
 };
 
 const restore = async ({ output, load }: CliContext, backup: string): Promise<ExitCode> => {
-  const { backupFile, emptyLog, requireUnused, verifyDatabase } = await import('../database-file.ts');
+  const { backupFile, emptyLogs, requireUnused, verifyDatabase } = await import('../database-file.ts');
   const store = storeTarget(load().config);
   if (store.kind !== 'sqlite') {
     throw new CliError('conflict', `The configured store is ${store.kind}, which a file cannot be restored into.`, {
@@ -43,7 +43,7 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
     await backupFile(backup, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`));
     chmodSync(draft, 0o600);
     verifyDatabase(draft);
-    emptyLog(store.file);
+    emptyLogs(store.file);
     const kept = setAside(store.file);
     renameSync(draft, store.file);
     output.result({ file: store.file, tasks, kept: kept ?? null }, () => [
@@ -58,11 +58,11 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
   }
 };
 
-/** Renames the database with what belongs to it. A log that could not be moved into it (it may be damaged) goes along. */
+/** Renames the database with what belongs to it. Logs that could not be moved into it (it may be damaged) go along. */
 const setAside = (database: string): string | undefined => {
   if (!existsSync(database)) return undefined;
   const kept = `${database}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  for (const ending of ['', '-wal', '-shm'])
+  for (const ending of ['', '-wal', '-shm', '.redo'])
     if (existsSync(`${database}${ending}`)) renameSync(`${database}${ending}`, `${kept}${ending}`);
   return kept;
 };

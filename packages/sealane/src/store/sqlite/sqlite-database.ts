@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { SealaneError } from '#domain';
 
 import { MIGRATIONS } from '../schema.sql.ts';
+import { type Clock, redoAndCommit } from './redo-log.ts';
 import { OWED_WORD, type Param, type Statement, type Step, type Steps } from '../steps/step.ts';
 
 export interface SqliteOptions {
@@ -20,10 +21,10 @@ const APPLICATION_ID = 0x5345_414c;
 const QUICK_CHECK_BYTES = 64 * 1024 * 1024;
 
 /** Opens the database for writing, migrates it, and refuses what it must not touch. */
-export const openForWriting = ({ file, synchronous }: SqliteOptions): DatabaseSync => {
+export const openForWriting = ({ file, synchronous }: SqliteOptions, clock: Clock): DatabaseSync => {
   try {
     const database = new DatabaseSync(file, { timeout: 5000 });
-    database.function('now_ms', () => Date.now());
+    database.function('now_ms', () => clock.now);
     const version = versionOf(database, file);
     // A task's row fills half of a page of the usual 4 KiB; larger pages are fewer to write and waste less.
     database.exec('PRAGMA page_size = 8192');
@@ -36,7 +37,11 @@ export const openForWriting = ({ file, synchronous }: SqliteOptions): DatabaseSy
     // A checkpoint copies pages back while writers wait; fewer and larger ones cost less altogether.
     database.exec('PRAGMA wal_autocheckpoint = 2000');
     database.exec('PRAGMA journal_size_limit = 67108864');
-    if (version > 0) quickCheck(database, file);
+    if (version > 0) {
+      quickCheck(database, file);
+      // Before anything is migrated: it was said to the tables as they were.
+      redoAndCommit(database, file, clock);
+    }
     migrate(database, version);
     // One process owns the file, so whatever an earlier one held is an orphan now.
     database.exec('DELETE FROM instances');
@@ -111,7 +116,10 @@ type Execute = (...params: readonly Param[]) => readonly object[];
 const countsOnly = /\{(new-key|changed)\}/;
 const updateByKey = /^\s*(UPDATE (\w+) [^]*?WHERE (task|k) = \?[^]*?)RETURNING ([^]+)$/;
 
-const compile = (database: DatabaseSync, { text, locksOnly }: Statement): Execute => {
+/** Told of every statement that changes something, before it is executed. */
+type Record = (text: string, params: readonly Param[]) => void;
+
+const compile = (database: DatabaseSync, { text, locksOnly }: Statement, record?: Record): Execute => {
   if (locksOnly) return () => [];
   const byKey = updateByKey.exec(text);
   if (byKey) {
@@ -120,22 +128,33 @@ const compile = (database: DatabaseSync, { text, locksOnly }: Statement): Execut
     const updated = database.prepare(update);
     const row = database.prepare(`SELECT ${columns} FROM ${table} WHERE ${key} = ?`);
     const keyIndex = update.slice(0, update.search(/WHERE (task|k) = /)).split('?').length - 1;
-    return (...params) => (updated.run(...params).changes === 0 ? [] : row.all(params[keyIndex] ?? null));
+    return (...params) => {
+      record?.(update, params);
+      return updated.run(...params).changes === 0 ? [] : row.all(params[keyIndex] ?? null);
+    };
   }
-  const statement = database.prepare(inSqlite(text));
-  if (!countsOnly.test(text)) return (...params) => statement.all(...params);
+  const own = inSqlite(text);
+  const statement = database.prepare(own);
+  if (/^\s*SELECT\b/i.test(own)) return (...params) => statement.all(...params);
+  if (!countsOnly.test(text)) {
+    return (...params) => {
+      record?.(own, params);
+      return statement.all(...params);
+    };
+  }
   return (...params) => {
+    record?.(own, params);
     const { changes, lastInsertRowid } = statement.run(...params);
     return changes === 0 ? [] : [{ k: Number(lastInsertRowid) }];
   };
 };
 
 /** Executes steps on a connection, keeping every statement prepared. */
-export const createStepRunner = (database: DatabaseSync) => {
+export const createStepRunner = (database: DatabaseSync, record?: Record) => {
   const compiled = new Map<Statement, Execute>();
   const executeOf = (statement: Statement): Execute => {
     let known = compiled.get(statement);
-    if (!known) compiled.set(statement, (known = compile(database, statement)));
+    if (!known) compiled.set(statement, (known = compile(database, statement, record)));
     return known;
   };
   const execute = (step: Step, wakes: Set<string>): readonly object[] => {

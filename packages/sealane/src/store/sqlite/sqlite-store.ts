@@ -24,42 +24,40 @@ const VACUUM_PAGES = 500;
 export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOptions): Promise<Storage> => {
   const inMemory = file === ':memory:';
   if (!inMemory) makeFolder(file);
-  const thread = await startThread({ role: 'writer', file, synchronous });
-
   const wakeListeners = new Set<(ids: readonly TaskId[]) => void>();
   const owedListeners = new Set<() => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
-  const write = createGroupCommit(async (calls) => {
-    const reply = await thread.call(calls);
-    for (const listener of commitListeners) listener(reply.commitMs);
+  const thread = await startThread({ role: 'writer', file, synchronous }, ({ wakes, commitMs }) => {
+    if (commitMs !== null) for (const listener of commitListeners) listener(commitMs);
     // There are no other instances; only a lane that became ready is news to anybody here.
-    if (reply.wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
-    if (reply.wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
-    return reply;
+    if (wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
+    if (wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
   });
+  const call = createGroupCommit((calls) => thread.call(calls));
 
   const driver: Driver = {
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,
     exclusive: true,
-    write: async (name, ...args) => settle(await write([name, args])) as never,
-    read: async (name, ...args) => settle((await thread.call([[name, args]])).outcomes[0]) as never,
+    write: async (name, ...args) => settle(await call([name, args])) as never,
+    read: async (name, ...args) => settle(await call([name, args])) as never,
     check: async () => {
       try {
-        settle((await thread.call([['check', []]])).outcomes[0]);
+        settle((await thread.call([['check', []]]))[0]);
         return undefined;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }
     },
     compact: async () => {
-      settle((await thread.call([['vacuum', [VACUUM_PAGES]]])).outcomes[0]);
+      settle((await thread.call([['vacuum', [VACUUM_PAGES]]]))[0]);
     },
     ...(!inMemory && {
       // Copying takes as long as the file is big, so it gets a connection and a thread of its own.
       backup: async (target: string) => {
+        settle((await thread.call([['flush', []]]))[0]);
         const reader = await startThread({ role: 'reader', file, synchronous });
         try {
-          settle((await reader.call([['backup', [target]]])).outcomes[0]);
+          settle((await reader.call([['backup', [target]]]))[0]);
         } finally {
           await reader.stop();
         }

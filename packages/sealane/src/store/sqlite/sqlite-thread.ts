@@ -6,12 +6,15 @@ import type { Outcome, PlainError, WorkerOptions, WorkerReply, WorkerRequest } f
 
 /** A worker thread with a connection, as a function that sends it a batch of calls. */
 export interface SqliteThread {
-  call(calls: WorkerRequest): Promise<WorkerReply>;
+  call(calls: WorkerRequest): Promise<readonly Outcome[]>;
   stop(): Promise<void>;
 }
 
 /** Resolves when the thread has its connection; rejects with what kept it from opening. */
-export const startThread = async (options: WorkerOptions): Promise<SqliteThread> => {
+export const startThread = async (
+  options: WorkerOptions,
+  onReply: (reply: WorkerReply) => void = () => undefined,
+): Promise<SqliteThread> => {
   const isSource = import.meta.url.endsWith('.ts');
   const worker = new Worker(new URL(isSource ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url), {
     // A thread does not inherit how its parent finds the sources.
@@ -22,31 +25,44 @@ export const startThread = async (options: WorkerOptions): Promise<SqliteThread>
     resourceLimits: { maxYoungGenerationSizeMb: 32 },
   });
   // The thread answers in the order in which it is asked.
-  const waiting: { readonly resolve: (reply: WorkerReply) => void; readonly reject: (error: Error) => void }[] = [];
+  const waiting: {
+    /** How many outcomes it gets. */
+    readonly calls: number;
+    readonly resolve: (outcomes: readonly Outcome[]) => void;
+    readonly reject: (error: Error) => void;
+  }[] = [];
   let dead: Error | undefined;
   const fail = (error: Error): void => {
     dead = error;
     for (const { reject } of waiting.splice(0)) reject(error);
   };
   worker.on('message', (text: string) => {
-    waiting.shift()?.resolve(JSON.parse(text) as WorkerReply);
+    const reply = JSON.parse(text) as WorkerReply;
+    const { outcomes } = reply;
+    for (let done = 0; done < outcomes.length;) {
+      const asked = waiting.shift();
+      if (!asked) break;
+      asked.resolve(asked.calls === outcomes.length ? outcomes : outcomes.slice(done, done + asked.calls));
+      done += asked.calls;
+    }
+    onReply(reply);
   });
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
   worker.on('exit', () => fail(dead ?? new SealaneError('unavailable', 'The store has been closed.')));
-  const reply = (): Promise<WorkerReply> =>
+  const answerTo = (calls: number): Promise<readonly Outcome[]> =>
     new Promise((resolve, reject) => {
       if (dead) reject(dead);
-      else waiting.push({ resolve, reject });
+      else waiting.push({ calls, resolve, reject });
     });
 
-  const [opened] = (await reply()).outcomes;
+  const [opened] = await answerTo(1);
   if (opened && !opened.ok) {
     await worker.terminate();
     throw revive(opened.error);
   }
   return {
     call: (calls) => {
-      const answer = reply();
+      const answer = answerTo(calls.length);
       worker.postMessage(JSON.stringify(calls satisfies WorkerRequest));
       return answer;
     },

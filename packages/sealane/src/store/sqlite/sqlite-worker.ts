@@ -1,32 +1,28 @@
-import type { DatabaseSync } from 'node:sqlite';
-import { parentPort, workerData } from 'node:worker_threads';
+import { DatabaseSync } from 'node:sqlite';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 
 import { SealaneError } from '#domain';
 
 import { READS, WRITES } from '../steps/index.ts';
 import type { Steps } from '../steps/step.ts';
 import { createDiskReserve } from './disk-reserve.ts';
-import {
-  createStepRunner,
-  openForReading,
-  openForWriting,
-  sqliteError,
-  type SqliteOptions,
-} from './sqlite-database.ts';
+import { type Clock, disownRedo } from './redo-log.ts';
+import { openForReading, openForWriting, sqliteError, type SqliteOptions } from './sqlite-database.ts';
 import { type FileLock, lockFile } from './sqlite-lock.ts';
+import { createSqliteWriter } from './sqlite-writer.ts';
 
 /**
- * The thread that owns a connection. It executes batches of steps, each batch in one transaction, so that many callers
- * share one sync of the disk; the service's event loop never waits for a disk. Reads come in between, one transaction
- * each. A `reader` is a second thread that copies the database. Requests and replies cross as JSON text, which costs a quarter of a
- * structured clone.
+ * The thread that owns a connection. It executes batches of steps, so that many callers share one sync of the disk; the
+ * service's event loop never waits for a disk. Reads come in between. A `reader` is a second thread that copies the
+ * database. Requests and replies cross as JSON text, which costs a quarter of a structured clone.
  */
 export type WorkerRequest = readonly (readonly [name: string, args: readonly unknown[]])[];
-/** One for each request, in their order. */
+/** To one request or to several at once, in their order. */
 export interface WorkerReply {
   readonly outcomes: readonly Outcome[];
   readonly wakes: readonly string[];
-  readonly commitMs: number;
+  /** How long it took until everything was durable; null: nothing had to be. */
+  readonly commitMs: number | null;
 }
 export type Outcome =
   | { readonly ok: true; readonly value: unknown }
@@ -58,107 +54,165 @@ const plain = (thrown: unknown): PlainError => {
   };
 };
 
+const STEPS = { ...WRITES, ...READS } as unknown as Readonly<
+  Record<string, (...args: readonly unknown[]) => Steps<unknown>>
+>;
 const stepsOf = (name: string, args: readonly unknown[]): Steps<unknown> => {
-  const step = { ...WRITES, ...READS }[name as keyof typeof WRITES] as (...args: readonly unknown[]) => Steps<unknown>;
+  const step = STEPS[name];
+  if (!step) throw new Error(`The store has no step "${name}".`);
   return step(...args);
 };
 
-const serve = (database: DatabaseSync, lock: FileLock | undefined): void => {
-  const run = createStepRunner(database);
+const isRead = (calls: WorkerRequest): boolean => calls.every(([name]) => name in READS);
+
+/** Several calls in one batch share its durability, and its fate. */
+const doAll = (
+  calls: WorkerRequest,
+  run: <T>(steps: Steps<T>) => T,
+  refusalOf: (name: string) => SealaneError | undefined,
+): Outcome[] =>
+  calls.map(([name, args]): Outcome => {
+    const refusal = refusalOf(name);
+    return refusal ? { ok: false, error: plain(refusal) } : { ok: true, value: run(stepsOf(name, args)) };
+  });
+
+const serveReader = (database: DatabaseSync): void =>
+  answer({
+    backup: (target: string) => {
+      database.prepare('VACUUM INTO ?').run(target);
+      const copy = new DatabaseSync(target);
+      disownRedo(copy);
+      copy.close();
+    },
+    close: () => database.close(),
+  });
+
+const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | undefined): void => {
+  const writer = createSqliteWriter(database, options, clock);
   const reserve = createDiskReserve(options.file);
 
-  const transaction = (calls: WorkerRequest, wakes: Set<string>): Outcome[] => {
-    const isRead = calls.every(([name]) => name in READS);
-    database.exec(isRead ? 'BEGIN' : 'BEGIN IMMEDIATE');
-    try {
-      const outcomes = calls.map(([name, args]): Outcome => {
-        const refusal = reserve.refusalOf(name);
-        return refusal ? { ok: false, error: plain(refusal) } : { ok: true, value: run(stepsOf(name, args), wakes) };
-      });
-      database.exec('COMMIT');
-      return outcomes;
-    } catch (error) {
-      wakes.clear();
-      if (database.isTransaction) database.exec('ROLLBACK');
-      throw error;
-    }
-  };
-
-  /** One bad call must not fail its neighbours: if the batch fails, each call gets a transaction of its own. */
+  /** One bad call must not fail its neighbours: if the batch fails, each call gets one of its own. */
   const perform = (calls: WorkerRequest, wakes: Set<string>): Outcome[] => {
     try {
-      return transaction(calls, wakes);
+      if (isRead(calls)) return writer.look((run) => doAll(calls, run, () => undefined));
+      const own = new Set<string>();
+      const outcomes = writer.perform((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
+      for (const id of own) wakes.add(id);
+      return outcomes;
     } catch (error) {
       if (calls.length === 1) return [{ ok: false, error: plain(error) }];
-      return calls.flatMap((call) => {
-        const own = new Set<string>();
-        const outcome = perform([call], own);
-        for (const id of own) wakes.add(id);
-        return outcome;
-      });
+      return calls.flatMap((call) => perform([call], wakes));
     }
   };
 
-  /** What is in the log twice takes room that those who still work need. */
+  /** What is in the log of SQLite twice takes room that those who still work need. */
   let shrunkAt = -Infinity;
   const shrink = (): void => {
     if (performance.now() - shrunkAt < 1000) return;
     shrunkAt = performance.now();
     try {
+      writer.flush();
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
       // There may be no room even for that; the next try comes in a second.
     }
   };
 
-  const SPECIAL: Record<string, (...args: never[]) => unknown> = {
-    backup: (file: string) => database.prepare('VACUUM INTO ?').run(file),
-    vacuum: (pages: number) => database.exec(`PRAGMA incremental_vacuum(${pages})`),
-    check: () => {
-      const refusal = reserve.refusalOf('admit');
-      if (refusal) throw refusal;
-      database.exec('BEGIN IMMEDIATE; ROLLBACK');
+  answer(
+    {
+      flush: () => writer.flush(),
+      vacuum: (pages: number) => {
+        writer.flush();
+        database.exec(`PRAGMA incremental_vacuum(${pages})`);
+      },
+      check: () => {
+        const refusal = reserve.refusalOf('admit');
+        if (refusal) throw refusal;
+        writer.flush();
+        database.exec('BEGIN IMMEDIATE; ROLLBACK');
+      },
+      close: () => {
+        try {
+          writer.close();
+          database.exec('PRAGMA optimize');
+        } finally {
+          database.close();
+          lock?.release();
+        }
+      },
     },
-    close: () => {
-      if (options.role === 'writer') database.exec('PRAGMA optimize');
-      database.close();
-      lock?.release();
+    (calls, wakes) => {
+      const outcomes = perform(calls, wakes);
+      if (reserve.isTight) shrink();
+      return outcomes;
     },
+  );
+};
+
+/** So many calls are done at once at most, so that no caller waits for an endless batch. */
+const LARGEST = 512;
+
+/** The next request, if it is there already. */
+const nextRequest = (): WorkerRequest | undefined => {
+  const received = receiveMessageOnPort(port);
+  return received && (JSON.parse(received.message) as WorkerRequest);
+};
+
+/**
+ * Answers every request: a special one by its name, others by `perform`, all that have come in meanwhile at once: they
+ * share one sync of the disk and one answer.
+ */
+const answer = (
+  special: Readonly<Record<string, (...args: never[]) => unknown>>,
+  perform?: (calls: WorkerRequest, wakes: Set<string>) => Outcome[],
+): void => {
+  const reply = (outcomes: readonly Outcome[], wakes: ReadonlySet<string>, commitMs: number | null): void =>
+    port.postMessage(JSON.stringify({ outcomes, wakes: [...wakes], commitMs } satisfies WorkerReply));
+  const specialOf = (request: WorkerRequest | undefined) => request?.[0] && special[request[0][0]];
+
+  const doSpecial = ([call]: WorkerRequest): void => {
+    const [name = '', args = []] = call ?? [];
+    try {
+      reply([{ ok: true, value: special[name]?.(...(args as never[])) }], new Set(), null);
+    } catch (error) {
+      reply([{ ok: false, error: plain(error) }], new Set(), null);
+    }
+    if (name === 'close') port.close();
   };
 
-  port.on('message', (request: string) => {
-    const calls = JSON.parse(request) as WorkerRequest;
-    const started = performance.now();
-    const wakes = new Set<string>();
-    const [first] = calls;
-    const special = first && SPECIAL[first[0]];
-    let outcomes: Outcome[];
-    if (first && special) {
-      try {
-        outcomes = [{ ok: true, value: special(...(first[1] as never[])) }];
-      } catch (error) {
-        outcomes = [{ ok: false, error: plain(error) }];
+  port.on('message', (text: string) => {
+    let request: WorkerRequest | undefined = JSON.parse(text) as WorkerRequest;
+    while (request) {
+      if (specialOf(request)) {
+        doSpecial(request);
+        return;
       }
-    } else outcomes = perform(calls, wakes);
-    if (reserve.isTight) shrink();
-    const reply: WorkerReply = { outcomes, wakes: [...wakes], commitMs: performance.now() - started };
-    port.postMessage(JSON.stringify(reply));
-    if (first?.[0] === 'close') port.close();
+      const started = performance.now();
+      const calls = [...request];
+      const wakes = new Set<string>();
+      request = nextRequest();
+      while (request && !specialOf(request) && calls.length < LARGEST) {
+        calls.push(...request);
+        request = nextRequest();
+      }
+      const outcomes = perform?.(calls, wakes) ?? [];
+      reply(outcomes, wakes, isRead(calls) ? null : performance.now() - started);
+    }
   });
 };
 
+const start = (): void => {
+  if (options.role === 'reader') return serveReader(openForReading(options.file));
+  const lock = options.file === ':memory:' ? undefined : lockFile(options.file);
+  const clock = { now: Date.now() };
+  serveWriter(openForWriting(options, clock), clock, lock);
+};
+
+let opened: Outcome;
 try {
-  const lock = options.role === 'writer' && options.file !== ':memory:' ? lockFile(options.file) : undefined;
-  serve(options.role === 'writer' ? openForWriting(options) : openForReading(options.file), lock);
-  port.postMessage(
-    JSON.stringify({ outcomes: [{ ok: true, value: 'ready' }], wakes: [], commitMs: 0 } satisfies WorkerReply),
-  );
+  start();
+  opened = { ok: true, value: 'ready' };
 } catch (error) {
-  port.postMessage(
-    JSON.stringify({
-      outcomes: [{ ok: false, error: plain(error) }],
-      wakes: [],
-      commitMs: 0,
-    } satisfies WorkerReply),
-  );
+  opened = { ok: false, error: plain(error) };
 }
+port.postMessage(JSON.stringify({ outcomes: [opened], wakes: [], commitMs: null } satisfies WorkerReply));

@@ -1,0 +1,136 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { Steps } from '../steps/step.ts';
+import { type Clock, createRedoLog, redo, type Redone, type RedoLog } from './redo-log.ts';
+import { createStepRunner, type SqliteOptions } from './sqlite-database.ts';
+
+/**
+ * The one that writes. A batch of steps is durable when it has been done: its statements are in the redo log, or, where
+ * there is no room for them, in the database. The transaction of the database stays open over many batches, and is
+ * committed a moment later. All that reads here reads within it.
+ */
+export interface SqliteWriter {
+  /** Does all of it, durably, or nothing. */
+  perform<T>(work: (run: <S>(steps: Steps<S>) => S) => T, wakes: Set<string>): T;
+  /** Several statements, one state of the database. */
+  look<T>(work: (run: <S>(steps: Steps<S>) => S) => T): T;
+  /** Commits what is only in the redo log so far. */
+  flush(): void;
+  close(): void;
+}
+
+/** How long the database may be behind the redo log: one commit for all that comes in meanwhile. */
+const BEHIND_MS = 50;
+/** After a commit that failed. */
+const RETRY_MS = 1000;
+
+/** Without one, on a disk that has no room for it, each batch is a commit of its own. */
+const tryRedoLog = (
+  database: DatabaseSync,
+  file: string,
+  synchronous: SqliteOptions['synchronous'],
+): RedoLog | undefined => {
+  try {
+    return createRedoLog(database, file, { isSynced: synchronous === 'FULL' });
+  } catch (error) {
+    if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+};
+
+export const createSqliteWriter = (
+  database: DatabaseSync,
+  { file, synchronous }: SqliteOptions,
+  clock: Clock,
+): SqliteWriter => {
+  const log = file === ':memory:' ? undefined : tryRedoLog(database, file, synchronous);
+  const setApplied = log && database.prepare('UPDATE redo SET applied = ?');
+  let statements: Redone[] = [];
+  const runner = createStepRunner(database, log && ((text, params) => statements.push([text, params])));
+  let timer: NodeJS.Timeout | undefined;
+  /** The transaction was lost, and with it what has been answered since the last commit: it must be done again. */
+  let isBehind = false;
+
+  const begin = (): void => {
+    if (isBehind) {
+      if (database.isTransaction) database.exec('ROLLBACK');
+      database.exec('BEGIN IMMEDIATE');
+      redo(database, file, clock, log?.last);
+      isBehind = false;
+    } else if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
+  };
+
+  const commit = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    setApplied?.run(log?.last ?? 0);
+    database.exec('COMMIT');
+    log?.restart();
+  };
+
+  const undo = (): void => {
+    isBehind = log !== undefined;
+    if (database.isTransaction) database.exec('ROLLBACK');
+  };
+
+  const flush = (): void => {
+    if (!database.isTransaction && !isBehind) return;
+    try {
+      begin();
+      commit();
+    } catch (error) {
+      undo();
+      flushIn(RETRY_MS);
+      throw error;
+    }
+  };
+
+  const flushIn = (ms: number): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      try {
+        flush();
+      } catch {
+        // Nothing is lost: it is in the redo log, and whoever has more to write is told.
+      }
+    }, ms).unref();
+  };
+
+  return {
+    perform: (work, wakes) => {
+      statements = [];
+      try {
+        begin();
+        clock.now = Date.now();
+        const done = work((steps) => runner(steps, wakes));
+        if (log && (statements.length === 0 || log.write(clock.now, statements))) flushIn(BEHIND_MS);
+        else commit();
+        return done;
+      } catch (error) {
+        undo();
+        throw error;
+      }
+    },
+    look: (work) => {
+      if (isBehind) begin();
+      const isOwn = !database.isTransaction;
+      if (isOwn) database.exec('BEGIN');
+      try {
+        return work((steps) => runner(steps, new Set()));
+      } finally {
+        if (isOwn && database.isTransaction) database.exec('COMMIT');
+      }
+    },
+    flush,
+    close: () => {
+      let isDone = false;
+      try {
+        flush();
+        isDone = true;
+      } finally {
+        clearTimeout(timer);
+        log?.close(isDone);
+      }
+    },
+  };
+};
