@@ -52,12 +52,12 @@ export const createSqliteWriter = (
   let isBehind = false;
 
   const begin = (): void => {
-    if (isBehind) {
-      if (database.isTransaction) database.exec('ROLLBACK');
-      database.exec('BEGIN IMMEDIATE');
-      redo(database, file, clock, log?.last);
-      isBehind = false;
-    } else if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
+    if (isBehind && database.isTransaction) database.exec('ROLLBACK');
+    if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
+    if (!isBehind || !log) return;
+    const applied = redo(database, file, clock, log.last);
+    if (applied !== log.last) throw new Error(`The redo log of ${file} ends at ${applied} and not at ${log.last}.`);
+    isBehind = false;
   };
 
   const commit = (): void => {
@@ -85,15 +85,17 @@ export const createSqliteWriter = (
     }
   };
 
+  const tryFlush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    try {
+      flush();
+    } catch {
+      // Nothing is lost: it is in the redo log, and whoever has more to write is told.
+    }
+  };
   const flushIn = (ms: number): void => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      try {
-        flush();
-      } catch {
-        // Nothing is lost: it is in the redo log, and whoever has more to write is told.
-      }
-    }, ms).unref();
+    timer ??= setTimeout(tryFlush, ms).unref();
   };
 
   return {
@@ -108,6 +110,8 @@ export const createSqliteWriter = (
         return done;
       } catch (error) {
         undo();
+        // Done again and committed at once: then the next failure has nothing to do again.
+        tryFlush();
         throw error;
       }
     },
