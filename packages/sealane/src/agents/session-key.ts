@@ -5,4 +5,4 @@ import type { SessionKey, SessionScope } from './agent-connector.ts';
  * that no two scopes meet in one key.
  */
 export const sessionKeyOf = ({ agent, tenant, owner, contextId }: SessionScope): SessionKey =>
-  [agent, tenant, owner, contextId].map(encodeURIComponent).join('/');
+  `${encodeURIComponent(agent)}/${encodeURIComponent(tenant)}/${encodeURIComponent(owner)}/${encodeURIComponent(contextId)}`;

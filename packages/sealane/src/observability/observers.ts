@@ -5,11 +5,21 @@ import type { PushObserver } from '#push';
 
 /** Several observers as one. Only the first that names a trace is heard. */
 export const combineObservers = (observers: readonly EngineObserver[]): EngineObserver => ({
-  admitted: (facts) => observers.forEach((observer) => observer.admitted?.(facts)),
-  refused: (facts) => observers.forEach((observer) => observer.refused?.(facts)),
-  taskEnded: (facts) => observers.forEach((observer) => observer.taskEnded?.(facts)),
-  appended: (facts) => observers.forEach((observer) => observer.appended?.(facts)),
-  problem: (what, error, facts) => observers.forEach((observer) => observer.problem?.(what, error, facts)),
+  admitted: (facts) => {
+    for (const observer of observers) observer.admitted?.(facts);
+  },
+  refused: (facts) => {
+    for (const observer of observers) observer.refused?.(facts);
+  },
+  taskEnded: (facts) => {
+    for (const observer of observers) observer.taskEnded?.(facts);
+  },
+  appended: (facts) => {
+    for (const observer of observers) observer.appended?.(facts);
+  },
+  problem: (what, error, facts) => {
+    for (const observer of observers) observer.problem?.(what, error, facts);
+  },
   runStarted: (run, connector) => {
     const watching: RunObserver[] = [];
     for (const observer of observers) {

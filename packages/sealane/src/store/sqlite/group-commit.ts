@@ -1,12 +1,22 @@
+import { settle } from './sqlite-thread.ts';
 import type { Outcome, WorkerRequest } from './sqlite-worker.ts';
 
 type Call = WorkerRequest[number];
 
 interface Queued {
   readonly call: Call;
-  readonly resolve: (outcome: Outcome | undefined) => void;
+  readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
+
+const conclude = ({ resolve, reject }: Queued, outcome: Outcome | undefined): void => {
+  if (outcome?.ok) return resolve(outcome.value);
+  try {
+    settle(outcome);
+  } catch (error) {
+    reject(error);
+  }
+};
 
 /** So many calls are on their way at once: the thread can begin with them while the event loop gathers the next. */
 const EAGER = 8;
@@ -24,13 +34,13 @@ export const createGroupCommit = (send: (calls: WorkerRequest) => Promise<readon
     queue = [];
     try {
       const outcomes = await send(batch.map(({ call }) => call));
-      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]);
+      for (const [index, queued] of batch.entries()) conclude(queued, outcomes[index]);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   };
 
-  return (call: Call): Promise<Outcome | undefined> =>
+  return (call: Call): Promise<unknown> =>
     new Promise((resolve, reject) => {
       queue.push({ call, resolve, reject });
       if (queue.length >= EAGER) void post();

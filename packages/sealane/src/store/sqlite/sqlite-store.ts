@@ -38,8 +38,8 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
   const driver: Driver = {
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,
     exclusive: true,
-    write: async (name, ...args) => settle(await call([name, args])) as never,
-    read: async (name, ...args) => settle(await call([name, args])) as never,
+    write: (name, ...args) => call([name, args]) as Promise<never>,
+    read: (name, ...args) => call([name, args]) as Promise<never>,
     check: async () => {
       try {
         settle((await thread.call([['check', []]]))[0]);
