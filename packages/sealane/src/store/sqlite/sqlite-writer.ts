@@ -47,6 +47,8 @@ export const createSqliteWriter = (
   const setApplied = log && database.prepare('UPDATE redo SET applied = ?');
   let statements: Redone[] = [];
   const runner = createStepRunner(database, log && ((text, params) => statements.push([text, params])));
+  /** The last record of the log that is in the database. */
+  let applied = 0;
   let timer: NodeJS.Timeout | undefined;
   /** The transaction was lost, and with it what has been answered since the last commit: it must be done again. */
   let isBehind = false;
@@ -55,16 +57,18 @@ export const createSqliteWriter = (
     if (isBehind && database.isTransaction) database.exec('ROLLBACK');
     if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
     if (!isBehind || !log) return;
-    const applied = redo(database, file, clock, log.last);
-    if (applied !== log.last) throw new Error(`The redo log of ${file} ends at ${applied} and not at ${log.last}.`);
+    const reached = redo(database, file, clock, log.last);
+    if (reached !== log.last) throw new Error(`The redo log of ${file} ends at ${reached} and not at ${log.last}.`);
     isBehind = false;
   };
 
   const commit = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    setApplied?.run(log?.last ?? 0);
+    // A service that only looks whether there is work must not write.
+    if (log && log.last !== applied) setApplied?.run(log.last);
     database.exec('COMMIT');
+    applied = log?.last ?? 0;
     log?.restart();
   };
 
