@@ -121,6 +121,7 @@ export const createSqliteWriter = (
     },
     look: (work) => {
       if (isBehind) begin();
+      clock.now = Date.now();
       const isOwn = !database.isTransaction;
       if (isOwn) database.exec('BEGIN');
       try {
