@@ -1,9 +1,22 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Ended, freshFolder, serve, serveInVain } from './support/served-process.ts';
 
@@ -114,4 +127,96 @@ it('what was accepted is there after a restart, with the same words and numbers'
   await using service = await serve(used.path);
   expect(await service.client.get(used.task.id)).toEqual(used.task);
   expect((await service.client.list()).totalSize).toBe(31);
+});
+
+/** A data folder whose service was killed. */
+const killFolder = async () => {
+  const used = await usedFolder();
+  await using service = await serve(used.path);
+  await service.client.send('perhaps in the redo log only');
+  await service.kill();
+  return used;
+};
+
+/** A record that is whole and comes next, with a statement that nobody can execute. */
+const impossibleRecord = (file: string): Buffer => {
+  using database = new DatabaseSync(file, { readOnly: true });
+  const applied = Number(database.prepare('SELECT applied FROM redo').get()?.['applied']);
+  const text = JSON.stringify([0, [['INSERT INTO nowhere VALUES (?)', [1]]]]);
+  const record = Buffer.alloc(16 + text.length);
+  record.writeUInt32LE(text.length, 0);
+  record.writeUIntLE(applied + 1, 8, 6);
+  record.write(text, 16);
+  record.writeUInt32LE(crc32(record.subarray(8)), 4);
+  return record;
+};
+
+describe('with a damaged redo log a service', () => {
+  let original: Awaited<ReturnType<typeof killFolder>> | undefined;
+  beforeAll(async () => {
+    original = await killFolder();
+  });
+  afterAll(() => original?.[Symbol.dispose]());
+  /** A copy of it: what it had accepted long before, and its redo log. */
+  const killedFolder = () => {
+    if (!original) throw new Error('No service was killed.');
+    const folder = freshFolder();
+    cpSync(original.path, folder.path, { recursive: true });
+    const file = join(folder.path, DATABASE);
+    const redo = `${file}.redo`;
+    return { ...folder, file, redo, bytes: readFileSync(redo), task: original.task };
+  };
+  const flippedHeader = (bytes: Buffer): Buffer => {
+    const flipped = Buffer.from(bytes);
+    flipped.writeUInt8(flipped.readUInt8(20) ^ 1, 20);
+    return flipped;
+  };
+  const DAMAGES = {
+    'no bytes at all': (redo: string) => truncateSync(redo, 0),
+    'half a header': (redo: string) => truncateSync(redo, 100),
+    'half a record': (redo: string) => truncateSync(redo, 560),
+    'a flipped bit in its header': (redo: string, bytes: Buffer) => writeFileSync(redo, flippedHeader(bytes)),
+    'a letter in its place': (redo: string) => writeFileSync(redo, 'Dear grandmother,\n'.repeat(1000)),
+  } as const;
+
+  it.each(Object.entries(DAMAGES))('starts, and has what was in the database (%s)', async (_name, damage) => {
+    using killed = killedFolder();
+    damage(killed.redo, killed.bytes);
+    await using service = await serve(killed.path);
+    expect(await service.client.get(killed.task.id)).toEqual(killed.task);
+    expect((await service.client.send('and goes on')).status.state).toBe('TASK_STATE_COMPLETED');
+    await service.kill();
+    await using again = await serve(killed.path);
+    expect(await again.client.get(killed.task.id)).toEqual(killed.task);
+  });
+
+  it('keeps it beside the new one, and says so', async () => {
+    using killed = killedFolder();
+    DAMAGES['a flipped bit in its header'](killed.redo, killed.bytes);
+    await using service = await serve(killed.path);
+    const isKept = readdirSync(killed.path).some(
+      (name) => name !== `${DATABASE}.redo` && name.startsWith(`${DATABASE}.redo`),
+    );
+    expect(isKept).toBe(true);
+    expect(service.log()).toMatch(/redo could not be read.*is kept as/);
+  });
+
+  it('does not start when a folder is in its place, and says what to do', async () => {
+    using killed = killedFolder();
+    rmSync(killed.redo);
+    mkdirSync(killed.redo);
+    expectFailure(await serveInVain(killed.path), 1, killed.redo, /restore|--data-dir/);
+  });
+
+  it('does not start when it cannot be executed, says what to do, and changes nothing', async () => {
+    using killed = killedFolder();
+    writeFileSync(killed.redo, Buffer.concat([killed.bytes.subarray(0, 512), impossibleRecord(killed.file)]));
+    const before = digestOf(killed.redo);
+    expectFailure(await serveInVain(killed.path), 1, 'nowhere', killed.redo, 'restore', '--data-dir');
+    expect(digestOf(killed.redo)).toBe(before);
+    // Whoever takes it away has everything but the last moment.
+    rmSync(killed.redo);
+    await using service = await serve(killed.path);
+    expect(await service.client.get(killed.task.id)).toEqual(killed.task);
+  });
 });

@@ -7,6 +7,8 @@ import {
   openSync,
   readFileSync,
   readSync,
+  rmSync,
+  statSync,
   truncateSync,
   writeSync,
 } from 'node:fs';
@@ -18,12 +20,20 @@ export interface PowerLoss {
   /** For the process that is going to lose it. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * After a kill. `keeps` decides for each write that was not synced whether the disk happened to have it: a disk may
-   * have all, none, or any of them. Answers how many writes there were, and how many are lost.
+   * After a kill. `keeps` decides for each piece of a write that was not synced whether the disk happened to have it: a
+   * disk may have all, none, or any of them. Answers how many writes there were, and how many are lost in whole or in
+   * part: of the database with its WAL, and of the redo log.
    */
-  strike(keeps: () => boolean): { readonly unsynced: number; readonly lost: number };
+  strike(keeps: () => boolean): { readonly database: Struck; readonly redo: Struck };
+  /** True while something was written to the redo log that is not synced. */
+  isRedoUnsynced(): boolean;
   /** What was synced so far, in order. */
   syncs(): readonly { readonly file: string; readonly size: number }[];
+}
+
+export interface Struck {
+  readonly unsynced: number;
+  readonly lost: number;
 }
 
 const SOURCE = fileURLToPath(new URL('power-loss.c', import.meta.url));
@@ -34,12 +44,17 @@ export const preparePowerLoss = (folder: string, db: string): PowerLoss => {
   return {
     env: { LD_PRELOAD: library, POWER_LOSS_DB: db },
     strike: (keeps) => {
-      const struck = [undo(db, `${db}.undo-db`, keeps), undo(`${db}-wal`, `${db}.undo-wal`, keeps)];
-      return {
-        unsynced: struck.reduce((sum, { unsynced }) => sum + unsynced, 0),
-        lost: struck.reduce((sum, { lost }) => sum + lost, 0),
-      };
+      const pages = undo(db, `${db}.undo-db`, keeps);
+      const wal = undo(`${db}-wal`, `${db}.undo-wal`, keeps);
+      const redo = undo(`${db}.redo`, `${db}.undo-redo`, keeps);
+      // The bytes of a file whose name was never synced are of no use.
+      if (existsSync(`${db}.made-redo`)) {
+        if (!keeps()) rmSync(`${db}.redo`, { force: true });
+        rmSync(`${db}.made-redo`);
+      }
+      return { database: { unsynced: pages.unsynced + wal.unsynced, lost: pages.lost + wal.lost }, redo };
     },
+    isRedoUnsynced: () => (statSync(`${db}.undo-redo`, { throwIfNoEntry: false })?.size ?? 0) > 0,
     syncs: () =>
       readFileSync(`${db}.syncs`, 'utf8')
         .split('\n')
@@ -92,20 +107,19 @@ const readWrites = (file: string): readonly Write[] => {
   return writes;
 };
 
-const undo = (file: string, undoFile: string, keeps: () => boolean): { unsynced: number; lost: number } => {
+/** What a disk writes at once; of a longer write any part may be there. */
+const PIECE_BYTES = 4096;
+
+const undo = (file: string, undoFile: string, keeps: () => boolean): Struck => {
   if (!existsSync(file) || !existsSync(undoFile)) return { unsynced: 0, lost: 0 };
   const writes = readWrites(undoFile);
   const fd = openSync(file, 'r+');
   try {
     // Backwards, so that each write is seen as it was made before it is taken back.
     const made = writes.toReversed().map((write) => ({ write, data: takeBack(fd, write) }));
-    const kept = made.toReversed().filter(keeps);
-    for (const { write, data } of kept) {
-      if (write.count === undefined) ftruncateSync(fd, write.offset);
-      else writeSync(fd, data, 0, data.length, write.offset);
-    }
+    const lost = made.toReversed().filter(({ write, data }) => !makeAgain(fd, write, data, keeps));
     truncateSync(undoFile);
-    return { unsynced: writes.length, lost: writes.length - kept.length };
+    return { unsynced: writes.length, lost: lost.length };
   } finally {
     closeSync(fd);
   }
@@ -118,4 +132,19 @@ const takeBack = (fd: number, { offset, old, sizeBefore, count = 0 }: Write): Bu
   writeSync(fd, old, 0, old.length, offset);
   ftruncateSync(fd, sizeBefore);
   return data;
+};
+
+/** Makes the parts of a write that `keeps` wants; true: all of it. */
+const makeAgain = (fd: number, { offset, count }: Write, data: Buffer, keeps: () => boolean): boolean => {
+  if (count === undefined) {
+    const isKept = keeps();
+    if (isKept) ftruncateSync(fd, offset);
+    return isKept;
+  }
+  let isWhole = true;
+  for (let at = 0; at < data.length; at += PIECE_BYTES) {
+    if (keeps()) writeSync(fd, data, at, Math.min(PIECE_BYTES, data.length - at), offset + at);
+    else isWhole = false;
+  }
+  return isWhole;
 };

@@ -156,6 +156,7 @@ export const createSealane = async (options: SealaneOptions): Promise<Sealane> =
 const startOn = async (storage: Storage, options: SealaneOptions): Promise<Sealane> => {
   const log = options.log ?? pino({ level: 'silent' });
   requireTaskStore(storage.tasks);
+  for (const notice of storage.notices ?? []) log.warn(notice);
   const now = Date.now;
   const startedAt = now();
   const registry = createAgentRegistry(entriesOf(options.agents));

@@ -3,7 +3,8 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 import { SealaneError } from '#domain';
-import { disownRedo, redoAndCommit, redoFileOf } from '#store/sqlite/redo-log';
+import { ownRedo, redoAndCommit } from '#store/sqlite/redo';
+import { redoFileOf } from '#store/sqlite/redo-file';
 import { holderOf, lockFile, type FileLock } from '#store/sqlite/sqlite-lock';
 
 import { CliError } from './cli-error.ts';
@@ -20,12 +21,12 @@ const openForReading = (file: string): DatabaseSync => {
   return new DatabaseSync(url, { readOnly: true });
 };
 
-/** Copies a database that nobody writes to, its logs included, into a new file. */
+/** Copies a database that nobody writes to, its logs included, into a new file. Answers what people should know. */
 export const backupFile = async (
   database: string,
   target: string,
   onProgress: (share: number) => void,
-): Promise<void> => {
+): Promise<string | undefined> => {
   const source = openForReading(database);
   try {
     await backup(source, target, {
@@ -37,8 +38,11 @@ export const backupFile = async (
   }
   const copy = new DatabaseSync(target);
   try {
-    redoAndCommit(copy, database);
-    disownRedo(copy);
+    const found = redoAndCommit(copy, database);
+    ownRedo(copy, '');
+    if (found === 'done') return undefined;
+    const what = found === 'missing' ? 'is missing' : 'could not be read, or belongs to another database';
+    return `${redoFileOf(database)} ${what}: what was answered in the last moment may not be in the copy.`;
   } finally {
     copy.close();
   }
@@ -79,13 +83,13 @@ export const verifyDatabase = (file: string): DatabaseFacts => {
 
 /** Moves what is only in the logs into the database, so that the file alone is complete. */
 export const emptyLogs = (file: string): void => {
-  if (!existsSync(`${file}-wal`) && !existsSync(redoFileOf(file))) return;
+  if (!existsSync(file) || !(existsSync(`${file}-wal`) || existsSync(redoFileOf(file)))) return;
   try {
     const database = new DatabaseSync(file);
-    redoAndCommit(database, file);
+    const found = redoAndCommit(database, file);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     database.close();
-    rmSync(redoFileOf(file), { force: true });
+    if (found === 'done') rmSync(redoFileOf(file), { force: true });
   } catch {
     // A damaged database is one reason to restore; its logs are then kept beside it.
   }

@@ -10,6 +10,7 @@ import type { Instant, Result, StoredTask, TaskId } from './task-store.ts';
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
 export interface Driver {
   readonly description: string;
+  readonly notices?: readonly string[];
   readonly exclusive: boolean;
   /** Resolves after the durable commit. */
   write<N extends WriteName>(name: N, ...args: StepArgs<(typeof WRITES)[N]>): Promise<StepResult<(typeof WRITES)[N]>>;
@@ -53,6 +54,7 @@ export const createStepStorage = (driver: Driver): Storage => {
   const { backup } = driver;
   return {
     description: driver.description,
+    notices: driver.notices ?? [],
     tasks: {
       exclusive: driver.exclusive,
       admit: async (admission) =>

@@ -146,6 +146,8 @@ export interface Upkeep {
 export interface Storage extends AsyncDisposable {
   /** For people: `SQLite, /home/me/.sealane/tasks.db`. */
   readonly description: string;
+  /** What was found when it was opened and somebody should know. */
+  readonly notices?: readonly string[];
   readonly tasks: TaskStore;
   readonly lanes: LaneStore;
   readonly keys: KeyStore;

@@ -109,9 +109,12 @@ const copyFromFile = async ({ output, load }: CliContext, target: string, option
       ),
   );
   try {
-    await makeNewFile(target, options, (draft) =>
-      backupFile(store.file, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`)),
-    );
+    await makeNewFile(target, options, async (draft) => {
+      const notice = await backupFile(store.file, draft, (share) =>
+        output.progress(`copying: ${Math.floor(share * 100)} %`),
+      );
+      if (notice !== undefined) output.note(notice);
+    });
   } finally {
     lock.release();
   }

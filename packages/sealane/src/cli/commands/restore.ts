@@ -38,11 +38,12 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
   const draft = `${store.file}.restoring`;
   try {
     output.progress('checking the backup');
-    const { tasks } = verifyDatabase(backup);
+    verifyDatabase(backup);
     rmSync(draft, { force: true });
-    await backupFile(backup, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`));
+    const notice = await backupFile(backup, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`));
+    if (notice !== undefined) output.note(notice);
     chmodSync(draft, 0o600);
-    verifyDatabase(draft);
+    const { tasks } = verifyDatabase(draft);
     emptyLogs(store.file);
     const kept = setAside(store.file);
     renameSync(draft, store.file);

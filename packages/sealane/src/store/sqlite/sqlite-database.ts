@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { SealaneError } from '#domain';
 
 import { MIGRATIONS } from '../schema.sql.ts';
-import { type Clock, redoAndCommit } from './redo-log.ts';
+import { type Clock, takeUpRedo } from './redo.ts';
 import { OWED_WORD, type Param, type Statement, type Step, type Steps } from '../steps/step.ts';
 
 export interface SqliteOptions {
@@ -21,7 +21,11 @@ const APPLICATION_ID = 0x5345_414c;
 const QUICK_CHECK_BYTES = 64 * 1024 * 1024;
 
 /** Opens the database for writing, migrates it, and refuses what it must not touch. */
-export const openForWriting = ({ file, synchronous }: SqliteOptions, clock: Clock): DatabaseSync => {
+export const openForWriting = (
+  { file, synchronous }: SqliteOptions,
+  clock: Clock,
+  onNotice: (text: string) => void = () => undefined,
+): DatabaseSync => {
   try {
     const database = new DatabaseSync(file, { timeout: 5000 });
     database.function('now_ms', () => clock.now);
@@ -31,6 +35,9 @@ export const openForWriting = ({ file, synchronous }: SqliteOptions, clock: Cloc
     database.exec('PRAGMA auto_vacuum = INCREMENTAL');
     database.exec('PRAGMA journal_mode = WAL');
     database.exec(`PRAGMA synchronous = ${synchronous}`);
+    // Where a sync only reaches the disk's own memory (macOS), go further, as the redo log does.
+    database.exec('PRAGMA fullfsync = ON');
+    database.exec('PRAGMA checkpoint_fullfsync = ON');
     database.exec('PRAGMA foreign_keys = ON');
     database.exec('PRAGMA temp_store = MEMORY');
     database.exec('PRAGMA cache_size = -8000');
@@ -40,7 +47,8 @@ export const openForWriting = ({ file, synchronous }: SqliteOptions, clock: Cloc
     if (version > 0) {
       quickCheck(database, file);
       // Before anything is migrated: it was said to the tables as they were.
-      redoAndCommit(database, file, clock);
+      const notice = takeUpRedo(database, file, clock);
+      if (notice !== undefined) onNotice(notice);
     }
     migrate(database, version);
     // One process owns the file, so whatever an earlier one held is an orphan now.

@@ -37,6 +37,7 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
 
   const driver: Driver = {
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,
+    notices: thread.notices,
     exclusive: true,
     write: (name, ...args) => call([name, args]) as Promise<never>,
     read: (name, ...args) => call([name, args]) as Promise<never>,

@@ -7,8 +7,12 @@ import type { Outcome, PlainError, WorkerOptions, WorkerReply, WorkerRequest } f
 /** A worker thread with a connection, as a function that sends it a batch of calls. */
 export interface SqliteThread {
   call(calls: WorkerRequest): Promise<readonly Outcome[]>;
+  /** What was found when the database was opened, for people. */
+  readonly notices: readonly string[];
   stop(): Promise<void>;
 }
+
+const closed = (): SealaneError => new SealaneError('unavailable', 'The store has been closed.');
 
 /** Resolves when the thread has its connection; rejects with what kept it from opening. */
 export const startThread = async (
@@ -48,10 +52,11 @@ export const startThread = async (
     onReply(reply);
   });
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
-  worker.on('exit', () => fail(dead ?? new SealaneError('unavailable', 'The store has been closed.')));
+  worker.on('exit', () => fail(dead ?? closed()));
+  let isStopping = false;
   const answerTo = (calls: number): Promise<readonly Outcome[]> =>
     new Promise((resolve, reject) => {
-      if (dead) reject(dead);
+      if (dead || isStopping) reject(dead ?? closed());
       else waiting.push({ calls, resolve, reject });
     });
 
@@ -61,14 +66,17 @@ export const startThread = async (
     throw revive(opened.error);
   }
   return {
+    notices: (opened?.value ?? []) as readonly string[],
     call: (calls) => {
       const answer = answerTo(calls.length);
       worker.postMessage(JSON.stringify(calls satisfies WorkerRequest));
       return answer;
     },
     stop: async () => {
-      if (dead) return;
+      if (dead || isStopping) return;
       const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+      void answerTo(1).catch(() => undefined);
+      isStopping = true;
       worker.postMessage(JSON.stringify([['close', []]] satisfies WorkerRequest));
       await exited;
     },

@@ -6,7 +6,7 @@ import { SealaneError } from '#domain';
 import { READS, WRITES } from '../steps/index.ts';
 import type { Steps } from '../steps/step.ts';
 import { createDiskReserve } from './disk-reserve.ts';
-import { type Clock, disownRedo } from './redo-log.ts';
+import { type Clock, ownRedo } from './redo.ts';
 import { openForReading, openForWriting, sqliteError, type SqliteOptions } from './sqlite-database.ts';
 import { type FileLock, lockFile } from './sqlite-lock.ts';
 import { createSqliteWriter } from './sqlite-writer.ts';
@@ -81,7 +81,7 @@ const serveReader = (database: DatabaseSync): void =>
     backup: (target: string) => {
       database.prepare('VACUUM INTO ?').run(target);
       const copy = new DatabaseSync(target);
-      disownRedo(copy);
+      ownRedo(copy, '');
       copy.close();
     },
     close: () => database.close(),
@@ -205,13 +205,19 @@ const start = (): void => {
   if (options.role === 'reader') return serveReader(openForReading(options.file));
   const lock = options.file === ':memory:' ? undefined : lockFile(options.file);
   const clock = { now: Date.now() };
-  serveWriter(openForWriting(options, clock), clock, lock);
+  serveWriter(
+    openForWriting(options, clock, (text) => notices.push(text)),
+    clock,
+    lock,
+  );
 };
 
+/** What was found when the database was opened, for people. */
+const notices: string[] = [];
 let opened: Outcome;
 try {
   start();
-  opened = { ok: true, value: 'ready' };
+  opened = { ok: true, value: notices };
 } catch (error) {
   opened = { ok: false, error: plain(error) };
 }

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Steps } from '../steps/step.ts';
-import { type Clock, createRedoLog, redo, type Redone, type RedoLog } from './redo-log.ts';
+import { createRedoLog, isFull, type Redone, type RedoLog } from './redo-log.ts';
+import type { Clock } from './redo.ts';
 import { createStepRunner, type SqliteOptions } from './sqlite-database.ts';
 
 /**
@@ -27,58 +28,52 @@ const RETRY_MS = 1000;
 /** Without one, on a disk that has no room for it, each batch is a commit of its own. */
 const tryRedoLog = (
   database: DatabaseSync,
-  file: string,
-  synchronous: SqliteOptions['synchronous'],
+  { file, synchronous }: SqliteOptions,
+  clock: Clock,
 ): RedoLog | undefined => {
+  if (file === ':memory:') return undefined;
   try {
-    return createRedoLog(database, file, { isSynced: synchronous === 'FULL' });
+    return createRedoLog(database, file, clock, { isSynced: synchronous === 'FULL' });
   } catch (error) {
-    if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (isFull(error)) return undefined;
     throw error;
   }
 };
 
-export const createSqliteWriter = (
-  database: DatabaseSync,
-  { file, synchronous }: SqliteOptions,
-  clock: Clock,
-): SqliteWriter => {
-  const log = file === ':memory:' ? undefined : tryRedoLog(database, file, synchronous);
+export const createSqliteWriter = (database: DatabaseSync, options: SqliteOptions, clock: Clock): SqliteWriter => {
+  const log = tryRedoLog(database, options, clock);
   const setApplied = log && database.prepare('UPDATE redo SET applied = ?');
   let statements: Redone[] = [];
   const runner = createStepRunner(database, log && ((text, params) => statements.push([text, params])));
-  /** The last record of the log that is in the database. */
-  let applied = 0;
   let timer: NodeJS.Timeout | undefined;
-  /** The transaction was lost, and with it what has been answered since the last commit: it must be done again. */
-  let isBehind = false;
 
+  /** Where a transaction was lost, and with it what has been answered since the last commit, that is done again. */
   const begin = (): void => {
-    if (isBehind && database.isTransaction) database.exec('ROLLBACK');
-    if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
-    if (!isBehind || !log) return;
-    const reached = redo(database, file, clock, log.last);
-    if (reached !== log.last) throw new Error(`The redo log of ${file} ends at ${reached} and not at ${log.last}.`);
-    isBehind = false;
+    if (database.isTransaction) return;
+    database.exec('BEGIN IMMEDIATE');
+    try {
+      if (log?.isAhead) log.redo();
+    } catch (error) {
+      undo();
+      throw error;
+    }
   };
 
   const commit = (): void => {
     clearTimeout(timer);
     timer = undefined;
     // A service that only looks whether there is work must not write.
-    if (log && log.last !== applied) setApplied?.run(log.last);
+    if (log?.isAhead) setApplied?.run(log.next);
     database.exec('COMMIT');
-    applied = log?.last ?? 0;
     log?.restart();
   };
 
   const undo = (): void => {
-    isBehind = log !== undefined;
     if (database.isTransaction) database.exec('ROLLBACK');
   };
 
   const flush = (): void => {
-    if (!database.isTransaction && !isBehind) return;
+    if (!database.isTransaction && !log?.isAhead) return;
     try {
       begin();
       commit();
@@ -120,14 +115,16 @@ export const createSqliteWriter = (
       }
     },
     look: (work) => {
-      if (isBehind) begin();
+      if (log?.isAhead) begin();
       clock.now = Date.now();
       const isOwn = !database.isTransaction;
       if (isOwn) database.exec('BEGIN');
       try {
         return work((steps) => runner(steps, new Set()));
       } finally {
-        if (isOwn && database.isTransaction) database.exec('COMMIT');
+        if (isOwn) undo();
+        // A read that fails may take the transaction with it: for want of room, or by a disk that does not read.
+        else if (!database.isTransaction) tryFlush();
       }
     },
     flush,
