@@ -15,7 +15,8 @@ export interface Effort {
 
 export const FULL: Effort = {
   rounds: 5,
-  warmUpMs: 1500,
+  // Until the compilers of all systems are done with what is hot.
+  warmUpMs: 6000,
   loadMs: 1750,
   loopMs: 8000,
   manyTasks: 1_000_000,
