@@ -3,8 +3,7 @@
  *
  * A `Map` under constant change is rebuilt every few dozen entries, and each outgrown table points at the next. Once
  * one of them is old, all of its successors, with everything that they held, outlive their use until the next full
- * collection of garbage; under load that was a fifth of the service's processor time. The dictionary of an object is
- * rebuilt without such a trail.
+ * collection of garbage: more than a kilobyte for each task. The dictionary of an object is rebuilt without such a trail.
  */
 export class BriefMap<T> {
   #entries: Record<string, T> = Object.create(null) as Record<string, T>;
