@@ -1,81 +1,22 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, copyFileSync, existsSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { all, type Param, sql, type Steps } from '../steps/step.ts';
+import { add, copyOf, kindsIn, newFile, openWriter } from './crashed-writer.fixture.ts';
 import { openSqlite } from './index.ts';
 import { redoFileOf } from './redo-file.ts';
 import { ownRedo, redoAndCommit } from './redo.ts';
 import { openForWriting } from './sqlite-database.ts';
-import { createSqliteWriter } from './sqlite-writer.ts';
 
-const ADD = sql(`INSERT INTO audit (at, kind, actor, subject, facts) VALUES (now_ms(), ?, '', '', ?)`);
 const CHANGE = sql<{ facts: string }>(`UPDATE audit SET facts = facts || ? WHERE k = ? RETURNING facts`);
-const KINDS = sql<{ kind: string }>(`SELECT kind FROM audit ORDER BY k`);
 const ANY = sql('INSERT INTO anything (value) VALUES (?)');
 
-function* add(...kinds: readonly string[]): Steps<void> {
-  for (const kind of kinds) yield* all(ADD, kind, '');
-}
-function* addLarge(kind: string, facts: string): Steps<void> {
-  yield* all(ADD, kind, facts);
-}
-function* kinds(): Steps<readonly string[]> {
-  return (yield* all(KINDS)).map(({ kind }) => kind);
+function* addAll(...kinds: readonly string[]): Steps<void> {
+  for (const kind of kinds) yield* add(kind);
 }
 
-const folders: string[] = [];
-const newFile = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'sealane-redo-'));
-  folders.push(folder);
-  return join(folder, 'sealane.db');
-};
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-const openWriter = (file = newFile()) => {
-  const clock = { now: 0 };
-  const options = { file, synchronous: 'FULL' } as const;
-  const database = openForWriting(options, clock);
-  const writer = createSqliteWriter(database, options, clock);
-  return {
-    file,
-    database,
-    writer,
-    perform: <T>(steps: Steps<T>): T => writer.perform((run) => run(steps), new Set()),
-    kinds: () => writer.look((run) => run(kinds())),
-    [Symbol.dispose]: () => {
-      writer.close();
-      database.close();
-    },
-  };
-};
-
-/** The files as a kill leaves them at this very moment. */
-const copyOf = (file: string, endings: readonly string[] = ['', '-wal', '.redo']): string => {
-  const copy = newFile();
-  for (const ending of endings)
-    if (existsSync(`${file}${ending}`)) copyFileSync(`${file}${ending}`, `${copy}${ending}`);
-  return copy;
-};
-const kindsIn = (file: string): readonly string[] => {
-  using opened = openWriter(file);
-  return opened.kinds();
-};
 const rowsIn = (file: string, text: string): readonly unknown[] => {
   using database = new DatabaseSync(file);
   return database.prepare(text).all();
@@ -102,7 +43,7 @@ const overwrite = (file: string, position: number, bytes: Buffer): void => {
 describe('after a crash', () => {
   it('what was answered and not committed is done again, in its order', () => {
     using opened = openWriter();
-    for (const kind of ['a', 'b', 'c']) opened.perform(add(kind, `${kind}${kind}`));
+    for (const kind of ['a', 'b', 'c']) opened.perform(addAll(kind, `${kind}${kind}`));
     const changed = opened.perform(all(CHANGE, 'more', 2));
     expect(changed).toEqual([{ facts: 'more' }]);
     const expected = ['a', 'aa', 'b', 'bb', 'c', 'cc'];
@@ -117,7 +58,7 @@ describe('after a crash', () => {
 
   it('in the middle of doing it again, it is done again once more', () => {
     using opened = openWriter();
-    opened.perform(add('a', 'b'));
+    opened.perform(addAll('a', 'b'));
     const copy = copyOf(opened.file);
     const database = openForWriting({ file: copy, synchronous: 'FULL' }, { now: 0 });
     const [before, after] = [copyOf(copy), copyOf(copy)];
@@ -131,7 +72,7 @@ describe('after a crash', () => {
   it('the times are those of the first time', () => {
     using opened = openWriter();
     opened.perform(add('a'));
-    opened.perform(add('b', 'c'));
+    opened.perform(addAll('b', 'c'));
     const text = 'SELECT kind, at FROM audit ORDER BY k';
     const before = opened.database.prepare(text).all();
     const copy = copyOf(opened.file);
@@ -279,7 +220,7 @@ describe('a log without room', () => {
   ])('for a batch that is larger than the file commits it at once (%s)', (_name, large) => {
     using opened = openWriter();
     opened.perform(add('before'));
-    opened.perform(addLarge('large', large));
+    opened.perform(add('large', large));
     expect(opened.database.isTransaction).toBe(false);
     expect(withoutRedo(opened.file)).toEqual(['before', 'large']);
     expect(afterKill(opened.file)).toEqual(['before', 'large']);
@@ -294,7 +235,7 @@ describe('a log without room', () => {
     let commits = 0;
     for (let count = 0; count < 12; count += 1) {
       expected.push(`n${count}`);
-      opened.perform(addLarge(`n${count}`, 'x'.repeat(1_000_000 + count)));
+      opened.perform(add(`n${count}`, 'x'.repeat(1_000_000 + count)));
       if (!opened.database.isTransaction) commits += 1;
       expect(afterKill(opened.file)).toEqual(expected);
     }

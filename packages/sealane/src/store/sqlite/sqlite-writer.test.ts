@@ -1,73 +1,18 @@
-import fs, { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import fs, { existsSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { all, sql, type Steps } from '../steps/step.ts';
+import { all, sql } from '../steps/step.ts';
+import { add, copyOf, kindsIn, newFile, openWriter } from './crashed-writer.fixture.ts';
 import { redoFileOf } from './redo-file.ts';
-import { openForReading, openForWriting } from './sqlite-database.ts';
-import { createSqliteWriter } from './sqlite-writer.ts';
+import { openForReading } from './sqlite-database.ts';
 
-const ADD = sql(`INSERT INTO audit (at, kind, actor, subject, facts) VALUES (now_ms(), ?, '', '', ?)`);
-const KINDS = sql<{ kind: string }>(`SELECT kind FROM audit ORDER BY k`);
 const ADD_ORPHAN = sql(`INSERT INTO child (parent) VALUES (?)`);
 
 /** More than the redo log has room for. */
 const TOO_LARGE = 'x'.repeat(5_000_000);
 
-function* add(kind: string, facts = ''): Steps<void> {
-  yield* all(ADD, kind, facts);
-}
-function* kinds(): Steps<readonly string[]> {
-  return (yield* all(KINDS)).map(({ kind }) => kind);
-}
-
-const folders: string[] = [];
-const newFolder = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'sealane-writer-'));
-  folders.push(folder);
-  return folder;
-};
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-const openWriter = (file = join(newFolder(), 'sealane.db')) => {
-  const clock = { now: 0 };
-  const options = { file, synchronous: 'FULL' } as const;
-  const database = openForWriting(options, clock);
-  const writer = createSqliteWriter(database, options, clock);
-  return {
-    file,
-    database,
-    writer,
-    add: (kind: string, facts?: string) => writer.perform((run) => run(add(kind, facts)), new Set()),
-    kinds: () => writer.look((run) => run(kinds())),
-    [Symbol.dispose]: () => {
-      try {
-        writer.close();
-      } catch {
-        // It was broken on purpose.
-      }
-      if (database.isOpen) database.close();
-    },
-  };
-};
-
-/** The files as a kill leaves them at this very moment. */
-const copyOf = (file: string): string => {
-  const copy = join(newFolder(), 'sealane.db');
-  for (const ending of ['', '-wal', '.redo'])
-    if (existsSync(`${file}${ending}`)) copyFileSync(`${file}${ending}`, `${copy}${ending}`);
-  return copy;
-};
-/** What a service finds that starts after it. */
-const kindsIn = (file: string): readonly string[] => {
-  using opened = openWriter(file);
-  return opened.kinds();
-};
 const afterKill = (file: string): readonly string[] => kindsIn(copyOf(file));
 
 /** Makes a function of the file system fail where `when` says so; as a disk does, it may have done its work. */
@@ -243,7 +188,7 @@ it('what was answered is in the database a moment later, without another call', 
 });
 
 it('on a disk without room for a redo log each batch is a commit of its own', () => {
-  const file = join(newFolder(), 'sealane.db');
+  const file = newFile();
   using _full = breaking('writeSync', () => true, 'ENOSPC');
   using opened = openWriter(file);
   opened.add('first');
