@@ -75,9 +75,10 @@ export const createRedoLog = (
 
   return {
     write: (at, statements) => {
+      const room = REDO_BYTES - position - HEAD_BYTES;
+      if (lengthOf(statements) > room) return false;
       const news = new Map<string, number>();
       const text = encode(at, statements, news);
-      const room = REDO_BYTES - position - HEAD_BYTES;
       const length = text.length > room ? text.length : Buffer.byteLength(text);
       if (length > room) return false;
       if (scratch.length < HEAD_BYTES + length) scratch = Buffer.allocUnsafe(HEAD_BYTES + length * 2);
@@ -146,6 +147,15 @@ const makeFile = (database: DatabaseSync, path: string): number => {
       { cause },
     );
   }
+};
+
+/** At least so long is their record: what is far too large need not be put into words to know it. */
+const lengthOf = (statements: readonly Redone[]): number => {
+  let length = 0;
+  for (const [, params] of statements) {
+    for (const param of params) if (typeof param === 'string') length += param.length;
+  }
+  return length;
 };
 
 /** There is no room for the file on this disk. */
