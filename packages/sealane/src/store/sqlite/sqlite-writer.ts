@@ -22,6 +22,8 @@ export interface SqliteWriter {
 
 /** How long the database may be behind the redo log: one commit for all that comes in meanwhile. */
 const BEHIND_MS = 50;
+/** The same where there was no commit for longer than that: whoever has time need not be behind. */
+const QUIET_MS = 5;
 /** After a commit that failed. */
 const RETRY_MS = 1000;
 
@@ -46,6 +48,7 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
   let statements: Redone[] = [];
   const runner = createStepRunner(database, log && ((text, params) => statements.push([text, params])));
   let timer: NodeJS.Timeout | undefined;
+  let committedAt = -Infinity;
 
   /** Where a transaction was lost, and with it what has been answered since the last commit, that is done again. */
   const begin = (): void => {
@@ -66,6 +69,7 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
     if (log?.isAhead) setApplied?.run(log.next);
     database.exec('COMMIT');
     log?.restart();
+    committedAt = performance.now();
   };
 
   const undo = (): void => {
@@ -104,8 +108,9 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
         begin();
         clock.now = Date.now();
         const done = work((steps) => runner(steps, wakes));
-        if (log && (statements.length === 0 || log.write(clock.now, statements))) flushIn(BEHIND_MS);
-        else commit();
+        if (log && (statements.length === 0 || log.write(clock.now, statements))) {
+          flushIn(performance.now() - committedAt > BEHIND_MS ? QUIET_MS : BEHIND_MS);
+        } else commit();
         return done;
       } catch (error) {
         undo();
