@@ -31,27 +31,22 @@ export const createPersist = (options: {
 }): Persist => {
   const { store, feed, now, observer, signal } = options;
 
-  /** Tries again after `failure`, until it is written or cannot be. */
-  const insist = async <T>(what: string, token: RunToken, failure: unknown, attempt: () => Promise<T>): Promise<T> => {
-    let error = failure;
+  const insist = async <T>(what: string, token: RunToken, attempt: () => Promise<T>): Promise<T> => {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      if (signal.aborted || !isPassing(error)) throw error;
-      observer.problem?.(`${what} could not be written yet, trying again`, error, { taskId: token.taskId });
-      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
       try {
         return await attempt();
-      } catch (again) {
-        error = again;
+      } catch (error) {
+        if (signal.aborted || !isPassing(error)) throw error;
+        observer.problem?.(`${what} could not be written yet, trying again`, error, { taskId: token.taskId });
+        await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
   };
-  const persistently = <T>(what: string, token: RunToken, attempt: () => Promise<T>): Promise<T> =>
-    attempt().catch((error: unknown) => insist(what, token, error, attempt));
 
   return {
     append: async (token, events) => {
       const startedAt = performance.now();
-      const result = await persistently('An event', token, () => store.append(token, events, now()));
+      const result = await insist('An event', token, () => store.append(token, events, now()));
       if (!result.ok) return result.why === 'terminal' ? 'terminal' : 'lost';
       observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
       feed.publish(token.taskId, result.value.events);
@@ -59,16 +54,15 @@ export const createPersist = (options: {
     },
     finish: async (token, events, release) => {
       const startedAt = performance.now();
-      const result = await persistently('The end of a task', token, () => store.finish(token, events, now(), release));
+      const result = await insist('The end of a task', token, () => store.finish(token, events, now(), release));
       if (result.ok) {
         observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
         feed.publish(token.taskId, result.value.events, result.value.task);
       }
       return result;
     },
-    release: (token, retryAt) =>
-      persistently('The release of a lane', token, () => store.release(token, now(), retryAt)),
-    remember: (token, ref) => persistently('A reference', token, () => store.remember(token, ref)),
+    release: (token, retryAt) => insist('The release of a lane', token, () => store.release(token, now(), retryAt)),
+    remember: (token, ref) => insist('A reference', token, () => store.remember(token, ref)),
   };
 };
 

@@ -7,7 +7,7 @@ import { createStepStorage, type Driver } from '../step-storage.ts';
 import { OWED_WORD } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
 import type { TaskId } from '../task-store.ts';
-import { createGroupCommit } from './group-commit.ts';
+import { createCallGatherer } from './gather-calls.ts';
 import { settle, startThread } from './sqlite-thread.ts';
 
 export interface SqliteStoreOptions {
@@ -33,7 +33,7 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
     if (wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
     if (wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
   });
-  const call = createGroupCommit((calls) => thread.call(calls));
+  const call = createCallGatherer((calls) => thread.call(calls));
 
   const driver: Driver = {
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,

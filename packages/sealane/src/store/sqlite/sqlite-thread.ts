@@ -53,12 +53,21 @@ export const startThread = async (
   });
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
   worker.on('exit', () => fail(dead ?? closed()));
-  let isStopping = false;
   const answerTo = (calls: number): Promise<readonly Outcome[]> =>
     new Promise((resolve, reject) => {
-      if (dead || isStopping) reject(dead ?? closed());
+      if (dead) reject(dead);
       else waiting.push({ calls, resolve, reject });
     });
+
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    if (dead) return;
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    // It is answered like any other request; what is asked after it never is, and fails when the thread is gone.
+    void answerTo(1).catch(() => undefined);
+    worker.postMessage(JSON.stringify([['close', []]] satisfies WorkerRequest));
+    await exited;
+  };
 
   const [opened] = await answerTo(1);
   if (opened && !opened.ok) {
@@ -72,14 +81,7 @@ export const startThread = async (
       worker.postMessage(JSON.stringify(calls satisfies WorkerRequest));
       return answer;
     },
-    stop: async () => {
-      if (dead || isStopping) return;
-      const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-      void answerTo(1).catch(() => undefined);
-      isStopping = true;
-      worker.postMessage(JSON.stringify([['close', []]] satisfies WorkerRequest));
-      await exited;
-    },
+    stop: () => (stopped ??= stop()),
   };
 };
 

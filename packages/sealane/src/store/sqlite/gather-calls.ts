@@ -25,7 +25,7 @@ const EAGER = 8;
  * Gathers the calls of one turn of the event loop into few requests to the store's thread. The thread takes all that
  * has come in while it was at work as one batch: a busy service syncs for many at once, and a quiet one at once.
  */
-export const createGroupCommit = (send: (calls: WorkerRequest) => Promise<readonly Outcome[]>) => {
+export const createCallGatherer = (send: (calls: WorkerRequest) => Promise<readonly Outcome[]>) => {
   let queue: Queued[] = [];
   let isPlanned = false;
 
