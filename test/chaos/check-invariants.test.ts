@@ -79,6 +79,7 @@ describe('a service that is broken on purpose is found out', () => {
       // Deaf, so that it goes on when it wakes up; long, so that another attempt is going on elsewhere then.
       orderOf: () => 'stubborn 9000 60',
       pauseMs: [8000, 9000],
+      onlyToVictim: true,
       isSabotaged: true,
       store: () => ({ kind: 'postgres', ...place }),
       configOf: () => ({ sabotage: 'no-fence' }),

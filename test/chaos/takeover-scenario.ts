@@ -22,6 +22,8 @@ export const takeoverScenario = async (
     readonly rounds: number;
     readonly orderOf?: (random: SeededRandom) => string;
     readonly pauseMs?: readonly [low: number, high: number];
+    /** All clients talk to the service that something is done to, so it surely has runs to lose. */
+    readonly onlyToVictim?: boolean;
     readonly startBoth: (world: ChaosWorld) => readonly [ServiceProcess, ServiceProcess];
     /** Resolves when the service is back. */
     readonly disturb: (world: ChaosWorld, service: ServiceProcess, round: number) => Promise<void>;
@@ -33,7 +35,7 @@ export const takeoverScenario = async (
   await using load = createLoad({
     ledger: world.ledger,
     random: world.random.fork('load'),
-    target: world.target,
+    target: options.onlyToVictim ? () => world.clientOf(victim) : world.target,
     lanes: { fail: 6, retry: 8 },
     orderOf: options.orderOf ?? longWork,
     pauseMs: options.pauseMs ?? [100, 800],
