@@ -14,6 +14,18 @@ const STATUS_BYTES = 500;
 /** The size of the answer that is copied into the last status, for clients that look only there. */
 const STATUS_TEXT = 16 * 1024;
 
+/** For people who look for what went wrong. */
+export const UNWRITABLE = 'What an agent said could not be stored';
+
+const REFUSALS = {
+  lost: 'This run was given to another instance.',
+  ended: 'The task has ended.',
+  unwritable: 'What the agent said could not be stored.',
+};
+
+/** The lease is lost, the task has ended, the answer is too large, or the store cannot take what was said. */
+type Refusal = 'lost' | 'ended' | 'too-large' | 'unwritable';
+
 /**
  * What a run says on its way into the log. Events are written in self-clocking batches: while one batch is being
  * committed the next one gathers. A producer waits only when it is a window ahead of the disk.
@@ -21,9 +33,9 @@ const STATUS_TEXT = 16 * 1024;
 export class RunOutput {
   /** The text of the answer so far, up to a limit. */
   answer = '';
-  readonly #deps: Pick<RunnerDeps, 'settings' | 'persist'>;
+  readonly #deps: Pick<RunnerDeps, 'settings' | 'persist' | 'observer'>;
   readonly #token: RunToken;
-  readonly #onRefused: (why: 'lost' | 'ended' | 'too-large') => void;
+  readonly #onRefused: (why: Refusal) => void;
   #pending: NewEvent[] = [];
   #pendingBytes = 0;
   #isWriting = false;
@@ -35,11 +47,11 @@ export class RunOutput {
   #taskBytes = 0;
   readonly #artifactBytes: Record<string, number> = Object.create(null) as Record<string, number>;
 
-  /** `onRefused`: the lease is lost, the task has ended, or the answer is too large; the run must stop. */
+  /** `onRefused`: the run must stop. */
   constructor(
-    deps: Pick<RunnerDeps, 'settings' | 'persist'>,
+    deps: Pick<RunnerDeps, 'settings' | 'persist' | 'observer'>,
     token: RunToken,
-    onRefused: (why: 'lost' | 'ended' | 'too-large') => void,
+    onRefused: (why: Refusal) => void,
   ) {
     this.#deps = deps;
     this.#token = token;
@@ -77,15 +89,25 @@ export class RunOutput {
       this.#pending = [];
       this.#pendingBytes = 0;
       this.#makeRoom();
-      const written = this.#deps.persist.append(this.#token, batch);
-      this.#underWay = written.catch(() => undefined);
+      const written = this.#append(batch);
+      this.#underWay = written;
       const refused = await written;
       if (!refused) continue;
-      this.#refusal = new SealaneError('unavailable', 'The task has ended or its run was given to another instance.');
-      this.#onRefused(refused === 'terminal' ? 'ended' : 'lost');
+      this.#refusal = new SealaneError('unavailable', REFUSALS[refused]);
+      this.#onRefused(refused);
     }
     this.#isWriting = false;
     this.#makeRoom();
+  }
+
+  async #append(batch: readonly NewEvent[]): Promise<keyof typeof REFUSALS | undefined> {
+    try {
+      const refused = await this.#deps.persist.append(this.#token, batch);
+      return refused === 'terminal' ? 'ended' : refused;
+    } catch (error) {
+      this.#deps.observer.problem?.(UNWRITABLE, error, { taskId: this.#token.taskId });
+      return 'unwritable';
+    }
   }
 
   #makeRoom(): void {

@@ -6,14 +6,14 @@ import type { AgentEntry } from './agent-registry.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import type { EngineObserver, RunObserver } from './observer.ts';
 import type { Persist } from './persist.ts';
-import { RunOutput } from './run-output.ts';
+import { RunOutput, UNWRITABLE } from './run-output.ts';
 import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
 
 type EndEvent = NewEvent & { readonly kind: 'turn-ended' };
 
 /** Why a run was told to stop. */
-export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' | 'too-large';
+export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' | 'too-large' | 'unwritable';
 
 /** A run of this instance, from its claim to the release of its lane. */
 export interface LiveRun {
@@ -88,9 +88,7 @@ class OneRun implements LiveRun {
     this.#stopReason = run.ended ? 'ended' : run.cancelRequested ? 'canceled' : undefined;
     this.#hasEnded = run.ended;
     this.#output = new RunOutput(deps, run.token, (why) => this.stop(why));
-    this.over = this.#live(begin).catch((error: unknown) =>
-      deps.observer.problem?.('A run could not be concluded', error, { taskId: run.token.taskId }),
-    );
+    this.over = this.#live(begin).catch((error: unknown) => this.#problem('A run could not be concluded', error));
   }
 
   observe(events: readonly Event[]): void {
@@ -110,7 +108,10 @@ class OneRun implements LiveRun {
     this.#stopReason = reason;
     this.#aborting?.abort(reason);
     if (reason === 'lost' || reason === 'ended') return;
-    this.#graceTimer = setTimeout(() => void this.#forceEnd(), this.#deps.settings.cancelGraceMs);
+    this.#graceTimer = setTimeout(() => {
+      // When the run is dead its end is written once more.
+      void this.#forceEnd().catch((error: unknown) => this.#problem('A task could not be ended by force', error));
+    }, this.#deps.settings.cancelGraceMs);
   }
 
   get signal(): AbortSignal {
@@ -191,9 +192,7 @@ class OneRun implements LiveRun {
       );
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
-      if (!(error instanceof SealaneError)) {
-        this.#deps.observer.problem?.('An agent failed', error, { taskId: run.token.taskId, agent: run.agent });
-      }
+      if (!(error instanceof SealaneError)) this.#problem('An agent failed', error);
       return { state: 'failed', message: this.say(text), reason: 'error', retryable: isRetryable(error) };
     }
   }
@@ -226,17 +225,32 @@ class OneRun implements LiveRun {
     if (result.ok) this.#tellEnd(result.value.task, event.reason);
   }
 
-  /** Writes the end; a cancel that was committed while another end was on its way is served first. */
+  /**
+   * Writes the end; a cancel that was committed while another end was on its way is served first. Words of an agent
+   * that no store can take do not keep its task from ending.
+   */
   async #finish(
     pending: readonly NewEvent[],
     event: EndEvent,
     release: boolean,
   ): Promise<{ result: Result<Finished>; event: EndEvent }> {
-    const { persist } = this.#deps;
-    const result = await persist.finish(this.run.token, [...pending, event], release);
-    if (result.ok || result.why !== 'canceled') return { result, event };
-    const canceled: EndEvent = { ...this.#stoppedEnd('canceled'), ...(event.forced && { forced: true }) };
-    return { result: await persist.finish(this.run.token, [...pending, canceled], release), event: canceled };
+    const endAs = (reason: StopReason): EndEvent => ({
+      ...this.#stoppedEnd(reason),
+      ...(event.forced && { forced: true }),
+    });
+    let said = { pending, event };
+    for (;;) {
+      try {
+        const result = await this.#deps.persist.finish(this.run.token, [...said.pending, said.event], release);
+        if (result.ok || result.why !== 'canceled') return { result, event: said.event };
+        said = { ...said, event: endAs('canceled') };
+      } catch (error) {
+        // Nothing of the agent's is in it, so it is the store that fails.
+        if (said.pending.length === 0 && said.event !== event) throw error;
+        this.#problem(UNWRITABLE, error);
+        said = { pending: [], event: endAs('unwritable') };
+      }
+    }
   }
 
   /** The run does not die: its task ends now, and the lane waits for the run. */
@@ -247,6 +261,11 @@ class OneRun implements LiveRun {
     this.#hasEnded = true;
     if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');
     setTimeout(() => this.#giveUpWaiting?.(), this.#deps.settings.quarantineMs).unref();
+  }
+
+  #problem(what: string, error: unknown): void {
+    const { agent, token } = this.run;
+    this.#deps.observer.problem?.(what, error, { taskId: token.taskId, agent });
   }
 
   #tellEnd({ state }: StoredTask, reason: string | undefined): void {
@@ -266,7 +285,12 @@ class OneRun implements LiveRun {
     const { persist, settings, now } = this.#deps;
     const { token, attempt } = this.run;
     const lost: NewEvent = { kind: 'run-lost', state: 'working', attempt, retry: true };
-    if (await persist.append(token, [...pending, lost])) return false;
+    try {
+      if (await persist.append(token, [...pending, lost])) return false;
+    } catch (error) {
+      this.#problem(UNWRITABLE, error);
+      return false;
+    }
     return (await persist.release(token, now() + settings.retryMs * 2 ** (attempt - 1))).ok;
   }
 
@@ -316,6 +340,7 @@ const STOPPED: Record<StopReason, { readonly state: State; readonly reason: stri
   canceled: { state: 'canceled', reason: 'canceled' },
   timeout: { state: 'failed', reason: 'timeout', text: 'The task timed out' },
   'too-large': { state: 'failed', reason: 'too-large', text: 'The answer is larger than this service allows.' },
+  unwritable: { state: 'failed', reason: 'unwritable', text: 'What the agent said could not be stored.' },
   shutdown: { state: 'failed', reason: 'interrupted', text: 'The service stopped while the task was running.' },
   lost: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
   ended: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },

@@ -4,7 +4,7 @@ import type { Outcome, WorkerRequest } from './sqlite-worker.ts';
 type Call = WorkerRequest[number];
 
 interface Queued {
-  readonly call: Call;
+  readonly text: string;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -25,7 +25,7 @@ const EAGER = 8;
  * Gathers the calls of one turn of the event loop into few requests to the store's thread. The thread takes all that
  * has come in while it was at work as one batch: a busy service syncs for many at once, and a quiet one at once.
  */
-export const createCallGatherer = (send: (calls: WorkerRequest) => Promise<readonly Outcome[]>) => {
+export const createCallGatherer = (send: (calls: readonly string[]) => Promise<readonly Outcome[]>) => {
   let queue: Queued[] = [];
   let isPlanned = false;
 
@@ -33,7 +33,7 @@ export const createCallGatherer = (send: (calls: WorkerRequest) => Promise<reado
     const batch = queue;
     queue = [];
     try {
-      const outcomes = await send(batch.map(({ call }) => call));
+      const outcomes = await send(batch.map(({ text }) => text));
       for (const [index, queued] of batch.entries()) conclude(queued, outcomes[index]);
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -42,7 +42,8 @@ export const createCallGatherer = (send: (calls: WorkerRequest) => Promise<reado
 
   return (call: Call): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      queue.push({ call, resolve, reject });
+      // Put into words here, one by one: what has no words is the trouble of its caller alone.
+      queue.push({ text: JSON.stringify(call), resolve, reject });
       if (queue.length >= EAGER) void post();
       else if (!isPlanned) {
         isPlanned = true;

@@ -33,7 +33,7 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
     if (wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
     if (wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
   });
-  const call = createCallGatherer((calls) => thread.call(calls));
+  const call = createCallGatherer((calls) => thread.post(calls));
 
   const driver: Driver = {
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,

@@ -7,6 +7,8 @@ import type { Outcome, PlainError, WorkerOptions, WorkerReply, WorkerRequest } f
 /** A worker thread with a connection, as a function that sends it a batch of calls. */
 export interface SqliteThread {
   call(calls: WorkerRequest): Promise<readonly Outcome[]>;
+  /** The same for calls that are JSON already. */
+  post(calls: readonly string[]): Promise<readonly Outcome[]>;
   /** What was found when the database was opened, for people. */
   readonly notices: readonly string[];
   stop(): Promise<void>;
@@ -74,13 +76,15 @@ export const startThread = async (
     await worker.terminate();
     throw revive(opened.error);
   }
+  const post = (calls: readonly string[]): Promise<readonly Outcome[]> => {
+    const answer = answerTo(calls.length);
+    worker.postMessage(`[${calls.join(',')}]`);
+    return answer;
+  };
   return {
     notices: (opened?.value ?? []) as readonly string[],
-    call: (calls) => {
-      const answer = answerTo(calls.length);
-      worker.postMessage(JSON.stringify(calls satisfies WorkerRequest));
-      return answer;
-    },
+    call: (calls) => post(calls.map((call) => JSON.stringify(call))),
+    post,
     stop: () => (stopped ??= stop()),
   };
 };
