@@ -6,6 +6,12 @@ import { TOKEN_VARIABLE } from './process-tree.ts';
 const ALLOWED = ['PATH', 'HOME', 'LANG', 'LC_*', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
 
 /**
+ * Bash that finds a socket as its standard input takes itself for a remote login's and reads ~/.bashrc, whose words
+ * would stand in the answer; but only the first of nested shells does.
+ */
+const NO_FIRST_SHELL = { SHLVL: '1' };
+
+/**
  * The environment of a program: what it may inherit, what the configuration adds, and what tells it whose run it is.
  * Our own variables are never inherited, since keys and database addresses are among them; `env` can hand one on.
  */
@@ -19,7 +25,7 @@ export const childEnvironment = (
     const isAllowed = names.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
     if (value !== undefined && isAllowed && !name.startsWith('SEALANE_')) inherited[name] = value;
   }
-  return { ...inherited, ...env };
+  return { ...NO_FIRST_SHELL, ...inherited, ...env };
 };
 
 /** The variables that speak of the run. They win over everything else: the token is how the run is found again. */

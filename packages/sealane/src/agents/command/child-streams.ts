@@ -8,6 +8,8 @@ import { join } from 'node:path';
 
 import { SealaneError } from '#domain';
 
+import { codeOf, noRoom } from './no-room.ts';
+
 /**
  * The standard streams of a program, made before it. Node's own pipes show their inode numbers only while the program
  * lives, which may be over before we look; these are known first, so whoever inherits them can always be found.
@@ -44,10 +46,11 @@ export const openChildStreams = async (): Promise<ChildStreams> => {
     for (let index = 0; index < 3; index += 1) pairs.push(await openPair(server, path));
   } catch (error) {
     for (const { near, far } of pairs) for (const socket of [near, far]) socket.destroy();
-    throw error;
+    throw explain(error);
   } finally {
     server.close();
-    await rm(directory, { recursive: true, force: true });
+    // What cannot be removed now, for want of descriptors, is an empty directory and no reason to fail.
+    await rm(directory, { recursive: true, force: true }).catch(() => undefined);
   }
   const [stdin, stdout, stderr] = pairs as [Pair, Pair, Pair];
   return {
@@ -72,11 +75,34 @@ interface Pair {
 
 const openPair = async (server: Server, path: string): Promise<Pair> => {
   const near = connect({ path, allowHalfOpen: true });
-  const [[far]] = (await Promise.all([once(server, 'connection'), once(near, 'connect')])) as [[Socket], unknown];
   // A program that closes its streams early, or is killed, is no error of ours.
-  for (const socket of [near, far]) socket.on('error', () => undefined);
-  return { near, far };
+  near.on('error', () => undefined);
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  try {
+    // Where no descriptor is left for the far end, the system drops it and the server hears nothing: only we do.
+    const dropped = once(near, 'end', { signal }).then(() => {
+      throw Object.assign(new Error('The connection was dropped.'), { code: 'EMFILE' });
+    });
+    const made = Promise.all([once(server, 'connection', { signal }), once(near, 'connect', { signal })]);
+    const [[far]] = (await Promise.race([made, dropped])) as [[Socket], unknown];
+    far.on('error', () => undefined);
+    return { near, far };
+  } catch (error) {
+    near.destroy();
+    throw error;
+  } finally {
+    waiting.abort();
+  }
 };
+
+const explain = (error: unknown): SealaneError =>
+  new SealaneError(
+    'unavailable',
+    noRoom(error) ??
+      `No socket can be made in ${tmpdir()} (${codeOf(error)}). Set TMPDIR to a directory with a short path that Sealane may write to.`,
+    { cause: error },
+  );
 
 /** Node hands sockets to `spawn` by this number and has no public name for it. */
 const descriptorOf = (socket: Socket): number => (socket as unknown as { _handle: { fd: number } })._handle.fd;

@@ -10,6 +10,7 @@ import { commandOptions } from './command-options.ts';
 import { stopRef } from './command-ref.ts';
 import { runCommand } from './command-run.ts';
 import { findProgram } from './find-program.ts';
+import { noRoom } from './no-room.ts';
 import type { ProcessTree } from './process-tree.ts';
 import { keepLearning, systemReader } from './process-tree.ts';
 import { CLOSED, parseProgramOptions, unavailable, withSignal } from './program-agent.ts';
@@ -48,7 +49,8 @@ export const createCommandAgent = (options: CommandInput): AgentConnector => {
         const end = await run;
         return end.state === 'canceled' && !io.signal.aborted ? unavailable(io, CLOSED) : end;
       } catch (error) {
-        if (error instanceof SealaneError) return unavailable(io, error.message);
+        const why = error instanceof SealaneError ? error.message : noRoom(error);
+        if (why !== undefined) return unavailable(io, why);
         throw error;
       } finally {
         live.delete(run);

@@ -2,11 +2,19 @@ import { z } from 'zod';
 
 const placeholderHelp = 'The program and its arguments; no shell is involved. `{message}`, `{contextId}`, `{taskId}`';
 
+/** No system hands a NUL character to a program. It is mostly a secret's file that was saved as UTF-16. */
+const text = z
+  .string()
+  .refine((value) => !value.includes('\0'), 'has a NUL character; if it comes from a file, save that as UTF-8');
+
+/** Timers that are set for longer go off at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** The configuration of an agent that is a program. */
 export const commandOptions = z
   .strictObject({
     command: z
-      .array(z.string())
+      .array(text)
       .min(1, 'name at least the program, for example: command: [my-agent, --prompt, "{message}"]')
       .refine(([program]) => program !== '', 'the program, the first element, is empty')
       .describe(
@@ -28,8 +36,11 @@ export const commandOptions = z
       .boolean()
       .default(false)
       .describe('Messages to a working task go to the program as JSON lines. Only with `output: jsonl`.'),
-    cwd: z.string().min(1).optional().describe('The directory that the program starts in.'),
-    env: z.record(z.string(), z.string()).default({}).describe('Variables to add to the environment.'),
+    cwd: text.min(1).optional().describe('The directory that the program starts in.'),
+    env: z
+      .record(z.string().regex(/^[^=\0]+$/, 'must not be empty and has no "="'), text)
+      .default({})
+      .describe('Variables to add to the environment.'),
     inheritEnv: z
       .union([z.boolean(), z.array(z.string())])
       .default(false)
@@ -40,6 +51,7 @@ export const commandOptions = z
       .number()
       .int()
       .min(0)
+      .max(MAX_TIMER_MS)
       .default(2000)
       .describe('How long its processes have to end after SIGTERM before they are killed.'),
     maxOutputBytes: z
@@ -58,6 +70,7 @@ export const commandOptions = z
       .number()
       .int()
       .min(100)
+      .max(MAX_TIMER_MS)
       .default(10_000)
       .describe('When Sealane itself stands still for this long, its programs are killed.'),
   })

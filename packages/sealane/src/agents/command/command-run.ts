@@ -181,5 +181,16 @@ const failed = (io: RunIo, reason: string, why: string, retryable: boolean): Tur
 const failedExit = (io: RunIo, { command }: CommandOptions, { code, signal }: Exit, stderr: string): TurnEnd => {
   const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
   const words = stderr.trim() === '' ? '' : ` It said: ${stderr.trim()}`;
-  return failed(io, signal === null ? 'exit-code' : 'signal', `The program ${command[0]} ${how}.${words}`, false);
+  const hint = OPENED_BY_NAME.every((pattern) => pattern.test(stderr)) ? ` ${STREAMS_ARE_SOCKETS}` : '';
+  return failed(
+    io,
+    signal === null ? 'exit-code' : 'signal',
+    `The program ${command[0]} ${how}.${hint}${words}`,
+    false,
+  );
 };
+
+/** What the system says of /dev/stdin and its like when they are sockets. */
+const OPENED_BY_NAME = [/\/dev\/(std(in|out|err)|fd\/\d)/, /no such device or address/i];
+const STREAMS_ARE_SOCKETS =
+  'Its standard streams are sockets, which Linux does not open by name: read and write them as they are (`cat`, `-`, `>&2`) instead of by /dev/stdin, /dev/stdout and /dev/stderr.';

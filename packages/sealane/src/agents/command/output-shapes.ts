@@ -1,19 +1,22 @@
 import { z } from 'zod';
 
-import type { Artifact, JsonObject, Message, Part } from '#domain';
+import type { Artifact, Json, JsonObject, Message, Part } from '#domain';
 import { SealaneError } from '#domain';
 
 import type { RunIo, TurnEnd } from '../agent-connector.ts';
 
+/** It was parsed a moment ago: to look through all of it again would hold up everybody for seconds, and deep ones fail. */
+const json = z.custom<Json>((value) => value !== undefined);
+
 /** What programs may print as JSON. Members that we do not know are left out, so that programs can be ahead of us. */
-const metadata: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+const metadata: z.ZodType<JsonObject> = z.record(z.string(), json);
 
 const part: z.ZodType<Part> = z
   .object({
     text: z.string().exactOptional(),
     raw: z.string().exactOptional(),
     url: z.string().exactOptional(),
-    data: z.json().exactOptional(),
+    data: json.exactOptional(),
     mediaType: z.string().exactOptional(),
     filename: z.string().exactOptional(),
     metadata: metadata.exactOptional(),

@@ -18,10 +18,16 @@ const KERNEL_THREAD = 0x0020_0000;
  * describes, and the thread pool would make it ten times dearer. Environments and descriptors are read on demand and
  * in the pool, since a process that is stuck in the kernel can hold up whoever reads its memory.
  */
-export const createProcReader = (): ProcessReader => ({
+export const createProcReader = (uptimeFile = '/proc/uptime'): ProcessReader => ({
   read: readTable,
   bootId: async () => (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim(),
-  now: async () => Math.floor(Number.parseFloat(await readFile('/proc/uptime', 'latin1')) * TICKS_PER_SECOND),
+  now: async () => {
+    const uptime = Number.parseFloat(await readFile(uptimeFile, 'latin1')) * TICKS_PER_SECOND;
+    // In some containers (LXC) the file counts from the container's start, while start times count from the machine's
+    // boot. Ours, and how long we have been here, is never too late, and at most as early as Node took to start.
+    const own = (statOf(process.pid)?.startTime ?? 0) + process.uptime() * TICKS_PER_SECOND;
+    return Math.floor(Math.max(uptime, own));
+  },
   startTimeOf: (pid) => {
     try {
       return statOf(pid)?.startTime;

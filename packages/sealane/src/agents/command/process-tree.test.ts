@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import { isAlive, openStage } from './actors.fixture.ts';
 import type { Actor, Stage } from './actors.fixture.ts';
+import { createProcReader } from './proc-reader.ts';
 import type { ProcessReader } from './process-table.ts';
 import type { TreeMark } from './process-tree.ts';
 import { createProcessTree, systemReader, TOKEN_VARIABLE } from './process-tree.ts';
@@ -58,6 +61,22 @@ test('a process that is older than the run is left alone, whatever it carries', 
   expect(isAlive(pid)).toBe(true);
 });
 
+test.runIf(process.platform === 'linux')(
+  'a container that hides how long the machine is up does not make everybody younger than the run',
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'sealane-uptime-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, 'uptime');
+    writeFileSync(file, '5.00 5.00\n');
+    const stage = openStage();
+    const reader = createProcReader(file);
+    const { mark, pid } = await start(stage, { name: 'new' }, reader);
+    await stage.pidOf('new');
+    expect(mark.since).toBeGreaterThanOrEqual(reader.startTimeOf(process.pid) ?? Infinity);
+    expect(mark.since).toBeLessThanOrEqual(reader.startTimeOf(pid) ?? 0);
+  },
+);
+
 test('a signal is not sent to a pid that has a new owner', async () => {
   const stage = openStage();
   const reader = systemReader();
@@ -67,6 +86,54 @@ test('a signal is not sent to a pid that has a new owner', async () => {
   const tree = createProcessTree(mark, reused);
   await expect(tree.end({ graceMs: 0, signal: AbortSignal.timeout(150) })).resolves.toBe(false);
   expect(isAlive(pid)).toBe(true);
+});
+
+test('a process that got the pid of the program is not of its group', async () => {
+  const stage = openStage();
+  const reader = systemReader();
+  const { mark, pid } = await start(stage, { name: 'newcomer' }, reader, 'another');
+  await stage.pidOf('newcomer');
+  const earlier = [mark.since - 1];
+  const reused: ProcessReader = { ...reader, startTimeOf: (one) => earlier.pop() ?? reader.startTimeOf(one) };
+  const tree = createProcessTree({ ...mark, token: TOKEN }, reused);
+  tree.add(pid);
+  await expect(tree.end({ graceMs: 0 })).resolves.toBe(true);
+  expect(isAlive(pid)).toBe(true);
+});
+
+test('a process that got the pid of a member is not of its group', async () => {
+  const stage = openStage();
+  const reader = systemReader();
+  const { mark, pid } = await start(stage, { name: 'newcomer' }, reader, 'another');
+  await stage.pidOf('newcomer');
+  const tree = createProcessTree({ ...mark, since: mark.since - 1, token: TOKEN }, reader);
+  const table = await reader.read();
+  const row = table.rows.get(pid);
+  if (!row) throw new Error('The newcomer is not in the table.');
+  const member = { ...row, startTime: row.startTime - 1, environ: async () => `${TOKEN_VARIABLE}=${TOKEN}` };
+  await tree.learn({ ...table, rows: new Map([[pid, member]]) });
+  await expect(tree.end({ graceMs: 0 })).resolves.toBe(true);
+  expect(isAlive(pid)).toBe(true);
+});
+
+test('what a server that is older than the run starts for others is left alone', async () => {
+  const reader = systemReader();
+  const server = spawn('sh', { detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
+  onTestFinished(() => void process.kill(-(server.pid ?? 0), 'SIGKILL'));
+  const order = async (words: string): Promise<number> => {
+    server.stdin.write(`${words} & echo $!\n`);
+    const [pid] = (await once(server.stdout, 'data')) as [Buffer];
+    return Number(pid.toString());
+  };
+  await order(':');
+  const since = (reader.startTimeOf(server.pid ?? 0) ?? (await reader.now())) + 1;
+  await vi.waitUntil(async () => (await reader.now()) >= since);
+  const ours = await order(`${TOKEN_VARIABLE}=${TOKEN} sleep 600`);
+  const theirs = await order('sleep 600');
+  // The shell answers before its child has become the program.
+  await vi.waitUntil(async () => (await (await reader.read()).rows.get(ours)?.environ())?.includes(TOKEN));
+  await expect(createProcessTree({ token: TOKEN, since, sockets: [] }, reader).end({ graceMs: 0 })).resolves.toBe(true);
+  expect([ours, theirs].filter(isAlive)).toEqual([theirs]);
 });
 
 test('a tree is not called dead while processes cannot be read', async () => {

@@ -28,6 +28,9 @@ export interface TreeMark {
  * A single tie is enough, so a process that left its session, lost its parent and cleared its environment is still
  * found by the stream it writes to. Who once belonged always belongs: `learn` now and then, and a process that cuts
  * its last tie later is known by its pid and start time.
+ *
+ * A group or session that has a process older than the run is no tie: a server that does a piece of the run's work
+ * works for others too. Nor is one that has got the pid of a member that is gone.
  */
 export interface ProcessTree {
   /** The program, once it has a pid. It must lead a session of its own. */
@@ -143,14 +146,16 @@ const membersOf = async (
     // Never ourselves, never the system's first process: all orphans are its children.
     if (row.startTime >= mark.since && row.pid !== process.pid && row.pid !== 1) strangers.set(row.pid, row);
   }
+  const foreign = new Set(self ? [self.group, self.session] : []);
+  for (const row of rows.values()) if (row.startTime < mark.since) foreign.add(row.group).add(row.session);
   const groups = new Set<number>();
-  const enter = ({ group, session }: ProcessRow): void => {
-    for (const id of [group, session]) if (id > 1 && id !== self?.group && id !== self?.session) groups.add(id);
+  const enter = (...ids: readonly number[]): void => {
+    for (const id of ids) if (id > 1 && !foreign.has(id)) groups.add(id);
   };
   const take = (row: ProcessRow): void => {
     members.set(row.pid, row);
     strangers.delete(row.pid);
-    enter(row);
+    enter(row.group, row.session);
   };
   /** Takes in everybody with a tie to a member, until nobody new is found. */
   const spread = (): void => {
@@ -163,14 +168,18 @@ const membersOf = async (
   };
 
   for (const row of known) {
-    enter(row);
+    // Nobody was in a group before its leader: a younger one leads another group, of the same name.
+    const isReused = (id: number): boolean => (rows.get(id)?.startTime ?? 0) > row.startTime;
+    enter(...[row.group, row.session].filter((id) => !isReused(id)));
     const now = strangers.get(row.pid);
     if (now?.startTime === row.startTime) take(now);
   }
   if (program) {
-    groups.add(program.pid);
-    const now = strangers.get(program.pid);
-    if (now && now.startTime === (program.startTime ?? now.startTime)) take(now);
+    const { pid, startTime } = program;
+    const now = strangers.get(pid);
+    if (now && now.startTime === (startTime ?? now.startTime)) take(now);
+    // When it is gone its children have its group, until somebody else has its pid.
+    else if (!rows.has(pid)) enter(pid);
   }
   spread();
   await forEach(strangers.values(), async (row) => {

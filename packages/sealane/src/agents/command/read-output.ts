@@ -37,6 +37,8 @@ export async function* gathered(
   texts: AsyncIterator<string>,
 ): AsyncGenerator<{ readonly text: string; readonly isLast: boolean }, void, undefined> {
   let text = '';
+  /** Counted from the first text: a program that speaks without a pause is heard all the same. */
+  let gatherUntil = 0;
   const ask = (): Promise<IteratorResult<string>> => {
     const next = texts.next();
     // It may fail while our reader is busy with the text before; the reader is told when it asks again.
@@ -45,7 +47,7 @@ export async function* gathered(
   };
   let next = ask();
   for (;;) {
-    const got = text === '' ? await next : await within(next, GATHER_MS);
+    const got = text === '' ? await next : await within(next, Math.max(0, gatherUntil - performance.now()));
     if (got === 'late') {
       yield { text, isLast: false };
       text = '';
@@ -55,9 +57,10 @@ export async function* gathered(
       if (text !== '') yield { text, isLast: true };
       return;
     }
+    if (text === '') gatherUntil = performance.now() + GATHER_MS;
     text += got.value;
     next = ask();
-    if (text.length >= MAX_CHUNK_CHARS) {
+    if (text.length >= MAX_CHUNK_CHARS || performance.now() >= gatherUntil) {
       yield { text, isLast: false };
       text = '';
     }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 
 import type { ChildStreams } from './child-streams.ts';
 import { findProgram } from './find-program.ts';
+import { codeOf, noRoom } from './no-room.ts';
 
 /** How a program ended: one of the two is set. */
 export interface Exit {
@@ -23,9 +24,6 @@ export interface ProgramStart {
   readonly env: Readonly<Record<string, string>>;
   readonly streams: ChildStreams;
 }
-
-/** The machine is short of something; later it may not be. */
-const PASSING = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
 /** Starts a program without a shell and as the leader of a session of its own, which its tree is known by. */
 export const startProgram = async ({ program, args, cwd, env, streams }: ProgramStart): Promise<Started> => {
@@ -54,14 +52,9 @@ const explain = async (
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Started> => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (PASSING.includes(code)) {
-    return {
-      ok: false,
-      retryable: true,
-      why: `The system has no room for another process (${code}). Try again later.`,
-    };
-  }
+  const code = codeOf(error);
+  const passing = noRoom(error);
+  if (passing !== undefined) return { ok: false, retryable: true, why: passing };
   if (code === 'E2BIG') {
     return {
       ok: false,
@@ -75,6 +68,7 @@ const explain = async (
   const why =
     code === 'ENOENT'
       ? `The interpreter that ${found.path} names in its first line is not installed. Install it, or correct that line.`
-      : `The program ${found.path} cannot be started: ${error instanceof Error ? error.message : String(error)}.`;
+      : // Not the error's own words: they may show the environment, and callers read this.
+        `The program ${found.path} cannot be started (${code || 'for an unknown reason'}).`;
   return { ok: false, retryable: false, why };
 };

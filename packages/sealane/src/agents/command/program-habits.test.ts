@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+
+import { textOf } from '#domain';
+
+import { openChildStreams } from './child-streams.ts';
+import { createCommandAgent } from './command-agent.ts';
+import type { CommandInput } from './command-options.ts';
+import type { RecordedIo } from './recorded-run.fixture.ts';
+import { recordedIo, textOfArtifact, turnOf } from './recorded-run.fixture.ts';
+import { startProgram } from './start-program.ts';
+
+// What programs do that are not written for us.
+
+const agents: ReturnType<typeof createCommandAgent>[] = [];
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+});
+
+const start = (options: CommandInput, io: RecordedIo) => {
+  const agent = createCommandAgent({ killGraceMs: 300, ...options });
+  agents.push(agent);
+  return agent.run(turnOf('hello'), io);
+};
+
+const run = async (options: CommandInput) => {
+  const io = recordedIo();
+  const end = await start(options, io);
+  return { end, io, text: textOfArtifact(io.events, 'answer-1'), said: textOf(end.message?.parts ?? []) };
+};
+
+test.for([1, 5, 10])('a program that speaks every %i ms and never pauses is heard at once', async (everyMs) => {
+  const io = recordedIo();
+  const source = `setInterval(() => process.stdout.write('word '), ${everyMs})`;
+  const running = start({ command: [process.execPath, '-e', source] }, io);
+  const first = await io.until((event) => event.kind === 'artifact');
+  expect(textOf(first.kind === 'artifact' ? first.artifact.parts : []).length).toBeLessThan(2000);
+  io.abort();
+  await expect(running).resolves.toEqual({ state: 'canceled' });
+});
+
+test('data and metadata of any depth are handed on: what is too much is for the engine to say', async () => {
+  const deep = `${'{"a":'.repeat(4000)}null${'}'.repeat(4000)}`;
+  const printed = async (line: string) => {
+    const { end, io } = await run({ command: ['printenv', 'LINE'], output: 'jsonl', env: { LINE: line } });
+    expect(end).toEqual({ state: 'completed' });
+    return io.events;
+  };
+  expect(await printed(`{"status":"x","metadata":${deep}}`)).toMatchObject([{ metadata: { a: {} } }]);
+  expect(await printed(`{"artifact":{"parts":[{"data":${deep}}]}}`)).toMatchObject([
+    { artifact: { parts: [{ data: { a: {} } }] } },
+  ]);
+  expect(await printed('{"artifact":{"parts":[{"data":null}]}}')).toMatchObject([
+    { artifact: { parts: [{ data: null }] } },
+  ]);
+});
+
+test('a shell does not take the caller for a remote login: nothing of ~/.bashrc is in the answer', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'sealane-home-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  writeFileSync(join(home, '.bashrc'), 'echo welcome\n');
+  const { text } = await run({ command: ['bash', '-c', 'echo answer'], env: { HOME: home } });
+  expect(text).toBe('answer\n');
+});
+
+test.runIf(process.platform === 'linux').for([
+  ['sh', '-c', 'cat /dev/stdin'],
+  ['sh', '-c', 'set -e; echo no > /dev/stderr'],
+  [process.execPath, '-e', `fs.readFileSync('/dev/stdin')`],
+])('a program that opens its streams by name is told what to do: %s %s %s', async (command) => {
+  const { end, said } = await run({ command });
+  expect(end).toMatchObject({ state: 'failed', reason: 'exit-code' });
+  expect(said).toContain('are sockets, which Linux does not open by name');
+});
+
+test('why a program cannot be started is told without its environment', async () => {
+  const streams = await openChildStreams();
+  onTestFinished(() => streams.destroy());
+  const env = { ...process.env, KEY: 'sec\0ret' } as Record<string, string>;
+  const started = await startProgram({ program: 'cat', args: [], cwd: '/', env, streams });
+  expect(started).toMatchObject({ ok: false, why: expect.stringMatching(/cat cannot be started/) as string });
+  expect(JSON.stringify(started)).not.toContain('sec');
+});
