@@ -70,12 +70,16 @@ export const createLease = (options: LeaseOptions): Lease => {
     options.onRenewed?.();
   };
 
-  const loop = (): void => {
+  const loop = (afterMs = options.renewMs): void => {
     if (isStopped || store.exclusive) return;
     beat = setTimeout(() => {
-      // A renewal that fails is tried again at the next beat; the watchdog decides when it is too late.
-      renew().then(loop, loop);
-    }, options.renewMs);
+      // A renewal that fails is tried again soon: a database that is started again is away for seconds, and one beat
+      // later could be too late for everything that runs. The watchdog decides when it is.
+      renew().then(
+        () => loop(),
+        () => loop(options.renewMs / 8),
+      );
+    }, afterMs);
     beat.unref();
   };
 

@@ -67,5 +67,5 @@ export const createPersist = (options: {
 };
 
 /** What goes away by itself; anything else is a bug, and repeating it would only hide it. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof SealaneError && (error.code === 'storage-full' || error.code === 'unavailable');
+const isPassing = (error: unknown): boolean => error instanceof SealaneError && PASSING.has(error.code);
+const PASSING: ReadonlySet<string> = new Set(['storage-full', 'unavailable', 'store-unwritable']);

@@ -4,6 +4,7 @@
  * are drivers that execute them. It decides nothing about agents or callers.
  */
 export { isTaskStore, missingMembers, requireTaskStore } from './is-task-store.ts';
+export { requireStorage } from './require-storage.ts';
 export { openStore } from './open-store.ts';
 export type { OutboxStore, Owed, OwedClaim } from './outbox-store.ts';
 export type {

@@ -4,7 +4,7 @@ import type { Storage } from './storage.ts';
 
 /** Opens a store by its address: `memory`, `sqlite:FILE` or `postgres://…`. Loads only the driver that is needed. */
 export const openStore = async (address: string): Promise<Storage> => {
-  if (address === 'memory' || address.startsWith('sqlite:')) {
+  if (address === 'memory' || /^sqlite:./.test(address)) {
     const { openSqlite } = await import('./sqlite/index.ts');
     return openSqlite({ file: address === 'memory' ? ':memory:' : address.slice('sqlite:'.length) });
   }
@@ -12,8 +12,10 @@ export const openStore = async (address: string): Promise<Storage> => {
     const { openPostgres } = await import('./postgres/index.ts');
     return openPostgres({ url: address });
   }
+  // What comes after the scheme may be a password.
+  const shown = address.replace(/:.*/s, ':…');
   throw new SealaneError(
     'bad-config',
-    `"${address}" is no store: use memory, sqlite:FILE or postgres://user:password@host/database.`,
+    `"${shown}" is no store: use memory, sqlite:FILE or postgres://user:password@host/database.`,
   );
 };

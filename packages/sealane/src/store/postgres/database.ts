@@ -24,10 +24,26 @@ const types: CustomTypesConfig = {
     oid === BIGINT ? Number : standard.getTypeParser(oid, format)) as typeof standard.getTypeParser,
 };
 
-/** How long the server may take for one statement, how long a frozen instance may hold its locks, and how long to wait for a connection. */
-const STATEMENT_MS = 30_000;
+/**
+ * Limits that an administrator has set for people's queries are not for ours: a step that waits for a row would fail.
+ * How long the server may take for one statement, and for one of a migration; when we stop waiting for its answer, which
+ * is later, or what waits for a lock there would stay when nobody waits for it any more; how long a frozen instance may
+ * hold its locks; and how long to wait for a connection.
+ */
+const STATEMENT_MS = 25_000;
+const MIGRATION_MS = 600_000;
+const ANSWER_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 10_000;
 const CONNECT_MS = 10_000;
+/**
+ * Set by statements, because poolers refuse a connection that begins with settings they do not know. Of the last two not
+ * every version knows both.
+ */
+const limits = (statementMs: number): string => `
+  SET statement_timeout TO ${statementMs};
+  SET lock_timeout TO ${STATEMENT_MS};
+  SET idle_in_transaction_session_timeout TO ${IDLE_IN_TRANSACTION_MS};
+  SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN ('transaction_timeout', 'idle_session_timeout')`;
 
 export const openDatabase = async (options: {
   readonly url: string;
@@ -41,6 +57,35 @@ export const openDatabase = async (options: {
       `"${schema}" cannot be the name of the schema: use at most 48 lower-case letters, digits and underscores.`,
     );
   }
+  const { base, connect, where, place } = addressOf(url);
+  await withClient(connect(), place, async (client) => {
+    await client.query(limits(MIGRATION_MS));
+    await migrate(client, schema, place);
+  });
+
+  const pool = new Pool({
+    ...base,
+    max: options.poolSize,
+    idleTimeoutMillis: 60_000,
+    query_timeout: ANSWER_MS,
+    pipeline: true,
+    verify: (client, done) => {
+      client.on('error', () => {});
+      client.query(sessionSettings(schema)).then(() => done(), done);
+    },
+  });
+  pool.on('error', () => {});
+  return { description: `PostgreSQL, ${where}`, place, pool, connect: () => connect({ query_timeout: ANSWER_MS }) };
+};
+
+interface Address {
+  readonly base: ClientConfig;
+  readonly connect: (more?: ClientConfig) => Client;
+  readonly where: string;
+  readonly place: string;
+}
+
+const addressOf = (url: string): Address => {
   const base: ClientConfig = {
     connectionString: url,
     fallback_application_name: 'sealane',
@@ -56,23 +101,16 @@ export const openDatabase = async (options: {
     return client;
   };
   const where = whereOf(connect);
-  const place = `PostgreSQL ${where}`;
-  await withClient(connect(), place, (client) => migrate(client, schema, place));
+  return { base, connect, where, place: `PostgreSQL ${where}` };
+};
 
-  const pool = new Pool({
-    ...base,
-    max: options.poolSize,
-    idleTimeoutMillis: 60_000,
-    query_timeout: STATEMENT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    pipeline: true,
-    verify: (client, done) => {
-      client.on('error', () => {});
-      client.query(sessionSettings(schema)).then(() => done(), done);
-    },
+/** Only looks, for people: whether the database answers, and whether there is a service's schema in it. */
+export const describeDatabase = async (url: string, schema: string): Promise<string> => {
+  const { connect, where, place } = addressOf(url);
+  return withClient(connect({ query_timeout: CONNECT_MS }), place, async (client) => {
+    const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+    return `PostgreSQL, ${where}, answers${rowCount ? '' : '; its tables will be made at the first start'}`;
   });
-  pool.on('error', () => {});
-  return { description: `PostgreSQL, ${where}`, place, pool, connect: () => connect({ query_timeout: STATEMENT_MS }) };
 };
 
 /**
@@ -81,28 +119,36 @@ export const openDatabase = async (options: {
  * two vacuums a scan would wade through all that are gone.
  */
 const sessionSettings = (schema: string): string => `
+  ${limits(STATEMENT_MS)};
   SET search_path TO ${escapeIdentifier(schema)};
   SET plan_cache_mode TO force_generic_plan;
   SET enable_seqscan TO off;
   SET jit TO off`;
 
+const NO_ADDRESS =
+  'The address in --store is not one of a database: write postgres://user:password@host:port/database. ' +
+  'In the password, write @ as %40, : as %3A, / as %2F, ? as %3F, # as %23 and % as %25.';
+
 const whereOf = (connect: () => Client): string => {
   try {
     const { host, port, database } = connect();
+    // A password with one of these characters has been taken for a host and a database: they must not be shown.
+    if (/[/@]/.test(database ?? '')) throw new URIError('A part of the password may have ended up in the database.');
     return `${host}:${port}/${database}`;
-  } catch {
+  } catch (error) {
+    const { code, path } = error as { readonly code?: unknown; readonly path?: unknown };
+    if (typeof code === 'string' && typeof path === 'string') {
+      throw new SealaneError('bad-config', `The file ${path}, which --store names, cannot be read (${code}).`);
+    }
     // The parser's own message could show the password.
-    throw new SealaneError(
-      'bad-config',
-      'The address in --store is not one of a database: write postgres://user:password@host:port/database.',
-    );
+    throw new SealaneError('bad-config', NO_ADDRESS);
   }
 };
 
-const withClient = async (client: Client, place: string, work: (client: Client) => Promise<void>): Promise<void> => {
+const withClient = async <T>(client: Client, place: string, work: (client: Client) => Promise<T>): Promise<T> => {
   try {
     await client.connect();
-    await work(client);
+    return await work(client);
   } catch (error) {
     throw postgresError(error, place);
   } finally {

@@ -15,7 +15,8 @@ const CLOCK = `
  * together stand in line at an advisory lock, and all but the first find the work done.
  */
 export const migrate = async (client: Client, schema: string, place: string): Promise<void> => {
-  await client.query('BEGIN');
+  // Whoever waited must see what the first has done, whatever the usual isolation of this user.
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   await client.query("SELECT pg_advisory_xact_lock(hashtext('sealane migration'), hashtext($1))", [schema]);
   await refuseOtherEncodings(client, place);
   // Asked first, because IF NOT EXISTS wants the right to create even where nothing is to be created.

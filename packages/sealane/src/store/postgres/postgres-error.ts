@@ -8,11 +8,12 @@ const codeOf = (error: unknown): string => {
 };
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const LOST = /^(08...|25P03|57P0[1-5]|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
+const LOST = /^(08...|25P0[34]|57P0[1-5]|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
 const LOST_WORDS = /^(Connection terminated|Client (has encountered|was closed))/;
 
-/** The server did not answer a statement in time; the connection is closed then. */
-const isOverdue = (error: unknown): boolean => messageOf(error) === 'Query read timeout';
+/** The server did not answer a statement, or a new connection, in time; the connection is closed then. */
+const isOverdue = (error: unknown): boolean =>
+  /^(Query read timeout|Connection terminated due to connection timeout)$/.test(messageOf(error));
 
 /** The way to the server is gone: by the network, by its shutdown, by an administrator. */
 export const isConnectionLost = (error: unknown): boolean =>
@@ -25,10 +26,13 @@ export const isConnectionLost = (error: unknown): boolean =>
 export const isConnectionSpent = (error: unknown): boolean =>
   isConnectionLost(error) || /^(0A000|26000|25006)$/.test(codeOf(error));
 
-/** A race that is won by starting again: our own conflict, a unique violation, a serialization failure, a deadlock. */
+/**
+ * A race that is won by starting again: our own conflict, a unique violation, a serialization failure, a deadlock, or
+ * the last connection of the server, while one of ours may be free soon.
+ */
 export const isWorthRepeating = (error: unknown): boolean =>
   error instanceof StepConflict ||
-  /^(23505|40001|40P01)$/.test(codeOf(error)) ||
+  /^(23505|40001|40P01|53300)$/.test(codeOf(error)) ||
   // Before the COMMIT was sent nothing has happened, so a lost connection is no more than a reason to take another.
   (isConnectionSpent(error) && !isOverdue(error));
 
@@ -42,6 +46,11 @@ export const outcomeUnknown = (cause: unknown): SealaneError =>
 /** True: it may have been committed, so nobody but the caller can say whether to do it again. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof SealaneError && error.facts['outcome'] === 'unknown';
+
+/** A database, a server or an administrator is in the way: an SQLSTATE that is not about the statement and its values. */
+const isInTheWay = (error: unknown): boolean => /^(53|55|57|58|F0|XX)...$/.test(codeOf(error));
+
+const isDistrusted = (error: Error): boolean => /CERT|UNABLE_TO_|^ERR_TLS/.test(codeOf(error));
 
 /** What PostgreSQL says, in words that tell what to do. `place` names the database without its credentials. */
 export const postgresError = (error: unknown, place: string): unknown => {
@@ -59,12 +68,20 @@ export const postgresError = (error: unknown, place: string): unknown => {
       );
     case '3D000':
       return unwritable(`${place} does not exist. Make it with CREATE DATABASE, or name another in --store.`);
+    case '3F000':
     case '42501':
       return unwritable(
         `${place} does not let this user do that. Grant it CREATE on the database, or ownership of the schema.`,
       );
     case '25006':
       return unwritable(`${place} is read-only, perhaps a replica. Name the primary in --store.`);
+    case '42P01':
+    case '42703':
+    case '42883':
+      return unwritable(
+        `Something of Sealane's is missing in ${place}. Has somebody changed its tables, or is there a pooler that does ` +
+          'not keep sessions apart (set it to session mode)?',
+      );
     case '53100':
       return new SealaneError(
         'storage-full',
@@ -72,6 +89,12 @@ export const postgresError = (error: unknown, place: string): unknown => {
           'new tasks are refused until there is room.',
         { cause: error, retryAfterMs: 30_000 },
       );
+    case '55P03':
+      return unavailable(
+        `Somebody else holds a lock in ${place}: another instance that migrates, or a client that has not ended its transaction.`,
+      );
+    case '57014':
+      return unavailable(`${place} did not do it in time, or an administrator canceled it.`);
     case '53300':
       return unavailable(`${place} has no connection left. Raise its max_connections, or run fewer instances.`);
     case '22021':
@@ -81,6 +104,8 @@ export const postgresError = (error: unknown, place: string): unknown => {
         { cause: error },
       );
     case 'ECONNREFUSED':
+    case 'ENOENT':
+    case 'EACCES':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case '57P03':
@@ -89,8 +114,16 @@ export const postgresError = (error: unknown, place: string): unknown => {
       );
     default:
       if (said.startsWith('SASL')) return unwritable(`${place} asks for a password that --store does not give.`);
+      if (said.includes('not support SSL'))
+        return unwritable(`${place} speaks no TLS. Switch it on there, or take sslmode out of --store.`);
+      if (isDistrusted(error))
+        return unwritable(
+          `The certificate of ${place} is not trusted here. In --store, name its authority with sslrootcert=FILE, and the host as it does.`,
+        );
+      if (said.startsWith('timeout exceeded'))
+        return unavailable(`All connections to ${place} are busy: it does not answer, or a client there holds a lock.`);
       if (isConnectionLost(error) || /timeout|SSL/.test(said)) return unavailable(`${place} cannot be reached.`);
-      return error;
+      return isInTheWay(error) ? unavailable(`${place} cannot do it now. Look into the log of the server.`) : error;
   }
 };
 

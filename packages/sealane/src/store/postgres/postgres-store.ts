@@ -7,7 +7,7 @@ import { READS, type StepArgs, WRITES } from '../steps/index.ts';
 import { OWED_WORD, type Steps } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
 import { createAppendGroups } from './append-groups.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, describeDatabase, openDatabase } from './database.ts';
 import { isWorthRepeating, postgresError, tooManyConflicts } from './postgres-error.ts';
 import { type Mode, type RunSteps, transact } from './transaction.ts';
 import { openWakes } from './wakes.ts';
@@ -21,6 +21,11 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number;
 }
 
+const SCHEMA = 'sealane';
+
+/** Only looks, for people: whether the database answers. Throws what kept it from answering. */
+export const describePostgres = (url: string): Promise<string> => describeDatabase(url, SCHEMA);
+
 /** How often a step starts again before its caller is told, if all connections of the pool should prove spent, too. */
 const ATTEMPTS = 10;
 
@@ -28,11 +33,7 @@ type AppendCall = { readonly task: number; readonly steps: () => Steps<never> };
 type AnyStep = (...args: readonly unknown[]) => Steps<never>;
 
 /** Many instances, one database: every step is a transaction on one of a few connections. */
-export const openPostgres = async ({
-  url,
-  schema = 'sealane',
-  poolSize = 8,
-}: PostgresStoreOptions): Promise<Storage> => {
+export const openPostgres = async ({ url, schema = SCHEMA, poolSize = 8 }: PostgresStoreOptions): Promise<Storage> => {
   const database = await openDatabase({ url, schema, poolSize });
   const { pool, place, description } = database;
   const wakes = await openWakes(database.connect, `sealane_wake_${schema}`);
@@ -123,10 +124,13 @@ export const openPostgres = async ({
   return createStepStorage(driver);
 };
 
+/** A table is asked, too: a server may be well and the tables gone. */
+const CHECK = "SELECT current_setting('transaction_read_only') AS mode FROM schema_version LIMIT 1";
+
 /** What is wrong, if anything is. */
 const check = async ({ pool, place }: Database): Promise<string | undefined> => {
   try {
-    const { rows } = await pool.query<{ mode: string }>("SELECT current_setting('transaction_read_only') AS mode");
+    const { rows } = await pool.query<{ mode: string }>(CHECK);
     return rows[0]?.mode === 'off'
       ? undefined
       : `${place} is read-only, perhaps a replica. Name the primary in --store.`;

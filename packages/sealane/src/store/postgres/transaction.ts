@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import type { Pool, PoolClient, QueryResult } from 'pg';
 
 import { SealaneError } from '#domain';
 
-import { type Param, type Statement, type Step, StepConflict, type Steps } from '../steps/step.ts';
+import type { Param, Statement, Step, Steps } from '../steps/step.ts';
+import { learnFate, NAME_TRANSACTION, type Trace, traceOf } from './commit-fate.ts';
 import { columnsOf, inPostgres, inPostgresForRows, type Prepared } from './dialect.ts';
 import { isConnectionLost, isConnectionSpent, isOutcomeUnknown, outcomeUnknown } from './postgres-error.ts';
 
@@ -41,34 +40,11 @@ export const transact = async <T>(pool: Pool, mode: Mode, work: (run: RunSteps) 
     const cause = await pipeline.abandon(error);
     client.release(isConnectionSpent(cause) || isOutcomeUnknown(cause));
     if (done && named && isOutcomeUnknown(cause)) {
-      await learnFate(pool, named, cause);
+      await learnFate(pool, named, pipeline.trace(), cause);
       return done.value;
     }
     throw cause;
   }
-};
-
-/** Asked for at the beginning, so that what became of a transaction can be looked up if the answer to its COMMIT is lost. */
-const NAME_TRANSACTION = { name: 'name_transaction', text: 'SELECT pg_current_xact_id()::TEXT AS xid', values: [] };
-const FATE = 'SELECT pg_xact_status($1::TEXT::XID8) AS fate';
-const LEARN_MS = 10_000;
-
-/** Resolves if it was committed; throws a conflict, to start again, if it was not, and `unknown` if nobody can say. */
-const learnFate = async (pool: Pool, named: Promise<QueryResult>, unknown: unknown): Promise<void> => {
-  const xid = await named.then(
-    ({ rows }) => (rows as { xid: string }[])[0]?.xid,
-    () => undefined,
-  );
-  if (xid === undefined) throw unknown;
-  for (const until = performance.now() + LEARN_MS; performance.now() < until; await delay(50)) {
-    const fate = await pool.query<{ fate: string }>(FATE, [xid]).then(
-      ({ rows }) => rows[0]?.fate,
-      () => 'in progress',
-    );
-    if (fate === 'committed') return;
-    if (fate === 'aborted') throw new StepConflict();
-  }
-  throw unknown;
 };
 
 const NOTHING: readonly object[] = [];
@@ -92,6 +68,8 @@ interface Pipeline {
   /** What to wait for, if the statement gives rows. */
   execute(step: Exclude<Step, { kind: 'wake' }>): Promise<QueryResult> | undefined;
   end(command: 'COMMIT'): Promise<void>;
+  /** What the transaction leaves in the log, as far as it has got. */
+  trace(): Trace | undefined;
   /** Rolls back what has not ended; answers the error that came first. */
   abandon(thrown: unknown): Promise<unknown>;
 }
@@ -105,6 +83,7 @@ const createPipeline = (client: PoolClient): Pipeline => {
   let first: { readonly error: unknown } | undefined;
   let isEnding = false;
   const sent: Promise<unknown>[] = [];
+  let trace: Trace | undefined;
   let isHeldBack = false;
   /** What is sent in one go leaves in one packet, not one per statement: half the system time of a group of appends. */
   const holdBack = (): void => {
@@ -140,6 +119,8 @@ const createPipeline = (client: PoolClient): Pipeline => {
   return {
     send,
     execute: (step) => {
+      const [row] = step.kind === 'each' ? step.rows : [step.params];
+      trace ??= row && traceOf(step.statement, row);
       if (step.kind === 'each') {
         // Rows of one INSERT gather until another statement follows, so steps that run side by side share it.
         if (gathered?.statement !== step.statement) sendRows();
@@ -162,6 +143,7 @@ const createPipeline = (client: PoolClient): Pipeline => {
       const { command: done } = await answer;
       if (done !== command) throw new Error(`PostgreSQL answered ${done} to a ${command}.`);
     },
+    trace: () => trace,
     abandon: async (thrown) => {
       if (!isEnding) {
         void send('ROLLBACK');

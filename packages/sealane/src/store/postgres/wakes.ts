@@ -24,6 +24,9 @@ const MOST_UNSAID = 5000;
 const NOTIFY = { name: 'notify', text: 'SELECT pg_notify($1, payload) FROM unnest($2::TEXT[]) AS payload' };
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
+/** How often the listening connection is asked whether it is alive, and how long it may take to say so. */
+const ASK_MS = 5000;
+const ASK = { text: 'SELECT', query_timeout: 5000 };
 
 /**
  * One connection of its own listens and notifies. The notification is not part of the transactions it tells about:
@@ -92,7 +95,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
         // Whatever was said while nobody listened is lost: look again.
         tell(LANE);
         saySoon();
-        await Promise.race([ended, aborted(closing.signal)]);
+        await Promise.race([ended, silence(client, closing.signal), aborted(closing.signal)]);
       } catch {
         onTried();
       }
@@ -125,6 +128,21 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
       await listening;
     },
   };
+};
+
+/**
+ * Resolves when the connection no longer answers. Who only listens would not notice for a quarter of an hour that the
+ * other end has gone without a word: nothing comes either way.
+ */
+const silence = async (client: Client, closing: AbortSignal): Promise<void> => {
+  try {
+    for (;;) {
+      await delay(ASK_MS, undefined, { signal: closing, ref: false });
+      await client.query(ASK);
+    }
+  } catch {
+    if (!closing.aborted) client.connection.stream.destroy();
+  }
 };
 
 /** JSON of who speaks and of whom: ids are other people's texts. */

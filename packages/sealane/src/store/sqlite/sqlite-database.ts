@@ -15,7 +15,7 @@ export interface SqliteOptions {
 }
 
 /** Marks a file as ours, so that somebody else's database is not migrated by mistake: "SEAL". */
-const APPLICATION_ID = 0x5345_414c;
+export const APPLICATION_ID = 0x5345_414c;
 
 /** Below this size a whole check costs less than a blink, so a damaged file is found at the start. */
 const QUICK_CHECK_BYTES = 64 * 1024 * 1024;

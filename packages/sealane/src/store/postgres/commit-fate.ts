@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { Pool, QueryResult } from 'pg';
+
+import { type Param, type Statement, StepConflict } from '../steps/step.ts';
+import { INSERT_EVENT, INSERT_TWO_EVENTS } from '../steps/tasks.sql.ts';
+
+/** Asked for at the beginning, so that what became of a transaction can be looked up if the answer to its COMMIT is lost. */
+export const NAME_TRANSACTION = {
+  name: 'name_transaction',
+  text: 'SELECT pg_current_xact_id()::TEXT AS xid, pg_postmaster_start_time()::TEXT AS since',
+  values: [],
+};
+interface Named {
+  readonly xid: string;
+  /** Since when the server that gave it runs. */
+  readonly since: string;
+}
+
+/** A row that the transaction puts into the log, if it does: nobody else writes the same. */
+export type Trace = readonly Param[];
+const TRACE_COLUMNS = 4;
+
+export const traceOf = (statement: Statement, row: readonly Param[]): Trace | undefined =>
+  statement === INSERT_EVENT || statement === INSERT_TWO_EVENTS ? row.slice(0, TRACE_COLUMNS) : undefined;
+
+/** On a replica a transaction may be unheard of only because it has not arrived yet. */
+const FATE = `
+  SELECT pg_xact_status($1::TEXT::XID8) AS fate, pg_postmaster_start_time()::TEXT AS since
+  WHERE NOT pg_is_in_recovery()`;
+const HAS_TRACE = 'SELECT 1 FROM events WHERE task = $1 AND seq = $2 AND at = $3 AND data = $4';
+const IN_THE_FUTURE = '22023';
+const LEARN_MS = 10_000;
+
+/**
+ * Resolves if it was committed; throws a conflict, to start again, if it was not, and `unknown` if nobody can say.
+ *
+ * A crash takes back the numbers of transactions that had not reached the disk, and others get them. So a server to
+ * whom the number is in the future has lost the transaction, and one that calls it committed may mean somebody else's:
+ * the log decides. Who leaves no trace there can only trust a server that has not been started again since.
+ */
+export const learnFate = async (
+  pool: Pool,
+  asked: Promise<QueryResult>,
+  trace: Trace | undefined,
+  unknown: unknown,
+): Promise<void> => {
+  const named = await asked.then(
+    ({ rows }) => (rows as Named[])[0],
+    () => undefined,
+  );
+  if (named === undefined) throw unknown;
+  for (const until = performance.now() + LEARN_MS; performance.now() < until; await delay(50)) {
+    const fate = await fateOf(pool, named, trace).catch(() => undefined);
+    if (fate === 'committed') return;
+    if (fate === 'aborted') throw new StepConflict();
+    if (fate === 'unknown') break;
+  }
+  throw unknown;
+};
+
+const fateOf = async (pool: Pool, { xid, since }: Named, trace: Trace | undefined): Promise<string | undefined> => {
+  const told = await pool.query<{ fate: string; since: string }>(FATE, [xid]).then(
+    ({ rows }) => rows[0],
+    (error: { readonly code?: unknown }) => {
+      if (error.code === IN_THE_FUTURE) return { fate: 'aborted', since };
+      throw error;
+    },
+  );
+  if (told?.fate !== 'committed') return told?.fate;
+  if (trace) return (await pool.query(HAS_TRACE, [...trace])).rowCount ? 'committed' : 'aborted';
+  return told.since === since ? 'committed' : 'unknown';
+};
