@@ -24,8 +24,12 @@ const isBuildCurrent = () => {
 // never given back: about 30 MB, and half as much again in each thread. With the cache both are paid once. The folder
 // is the user's own, because what lies in it is executed; threads learn of it by the variable. A folder that cannot be
 // written does no harm.
-process.env.NODE_COMPILE_CACHE ||= join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sealane');
-enableCompileCache(process.env.NODE_COMPILE_CACHE);
+try {
+  process.env.NODE_COMPILE_CACHE ||= join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sealane');
+  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+} catch {
+  // A user that the system does not know, as containers have them, has no folder of its own.
+}
 
 // A service under load makes much that is garbage a moment later. A larger nursery is cleaned less often; it can only be
 // had by a flag, so the process becomes itself once more, with the flag. It grows when it is needed and not before.

@@ -16,6 +16,8 @@ export const connectionError = (error: unknown, url: string): CliError => {
   }
   if (/ERR_SSL|EPROTO/.test(code))
     return unreachable(`${url} does not speak TLS.`, `--url ${url.replace(/^https/, 'http')}`);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || (cause instanceof Error && cause.name === 'HTTPParserError'))
+    return unreachable(`What answers on ${url} does not speak HTTP as a service does.`, commandWords().notTheService);
   switch (code) {
     case 'ECONNREFUSED':
       return unreachable(`Nothing answers on ${url}: the service is not running there.`, commandWords().start);
@@ -37,6 +39,16 @@ export const connectionError = (error: unknown, url: string): CliError => {
 const deepestCause = (error: unknown): unknown => {
   if (error instanceof AggregateError && error.errors.length > 0) return deepestCause(error.errors[0]);
   return error instanceof Error && error.cause instanceof Error ? deepestCause(error.cause) : error;
+};
+
+/** An answer that sends the caller somewhere else. */
+export const redirected = (response: Response, url: string): CliError => {
+  const target = response.headers.get('location') ?? '';
+  const place = URL.canParse(target, url) ? new URL(target, url).origin : 'another place';
+  return new CliError('unreachable', `${url} sends callers on to ${place}.`, {
+    // The same place: a page that wants a sign-in, for example.
+    next: place === 'another place' || place === new URL(url).origin ? commandWords().notTheService : `--url ${place}`,
+  });
 };
 
 /** An answer that is a refusal. Both forms are read: the admin API's and JSON-RPC's. */

@@ -1,5 +1,3 @@
-import { homedir } from 'node:os';
-
 import {
   adminKeyFile,
   findAdminKey,
@@ -11,6 +9,7 @@ import {
 } from '#config';
 
 import { createApiClient, type ApiClient } from './api-client.ts';
+import { homeFolder } from './home-folder.ts';
 import { usageError } from './cli-error.ts';
 import { createOutput, type Output } from './output.ts';
 
@@ -52,14 +51,16 @@ export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv 
       flags: { dataDir: options.dataDir, config: options.config, ...flags },
       env,
       cwd: process.cwd(),
-      home: homedir(),
+      home: homeFolder(),
     });
 
   const address = () => {
     const named = options.url ?? (env.SEALANE_URL || undefined);
     if (named === undefined) return { url: urlOf(load().config), isNamed: false };
-    if (!/^https?:\/\/./.test(named) || !URL.canParse(named))
+    if (!/^https?:\/\/./.test(named) || !URL.canParse(named) || /[?#]/.test(named))
       throw usageError(`${named} is not an address like http://127.0.0.1:7420.`, 'correct --url or SEALANE_URL');
+    if (new URL(named).username !== '' || new URL(named).password !== '')
+      throw usageError('An address has no name and password in it: a key does that.', '--key KEY, or SEALANE_API_KEY');
     return { url: named.replace(/\/+$/, ''), isNamed: true };
   };
 

@@ -61,7 +61,6 @@ const exitCodeOf = (code: CliError['code']): ExitCode => EXIT_CODES[code] ?? EXI
 
 /** The next command for failures whose cause does not know a better one. */
 const NEXT_STEPS: Partial<Record<CliError['code'], () => string>> = {
-  usage: () => typed('--help'),
   'bad-config': () => commandWords().checkConfig,
   unauthenticated: () =>
     `${typed('key')}   # on the machine of the service; then --key KEY, or export SEALANE_API_KEY=KEY`,

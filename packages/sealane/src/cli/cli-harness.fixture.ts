@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
@@ -97,13 +98,20 @@ export interface CliRun {
   readonly child: ChildProcess;
   /** Resolves when stdout has this, with what the first group matched. */
   readonly saw: (part: string | RegExp) => Promise<string>;
+  readonly sawOnStderr: (part: string | RegExp) => Promise<string>;
   readonly done: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
 }
 
 export interface CliSetup extends Disposable {
   readonly home: string;
-  start(args: readonly string[], options?: { readonly env?: NodeJS.ProcessEnv; readonly stdin?: string }): CliRun;
-  run(args: readonly string[], options?: { readonly env?: NodeJS.ProcessEnv; readonly stdin?: string }): CliRun['done'];
+  start(
+    args: readonly string[],
+    options?: { readonly env?: NodeJS.ProcessEnv; readonly stdin?: string | Uint8Array },
+  ): CliRun;
+  run(
+    args: readonly string[],
+    options?: { readonly env?: NodeJS.ProcessEnv; readonly stdin?: string | Uint8Array },
+  ): CliRun['done'];
 }
 
 /** The real command line, as a process of its own, with a home folder of its own. */
@@ -128,33 +136,17 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
     children.add(child);
     child.once('close', () => children.delete(child));
     child.stdin.end(stdin ?? '');
-    let stdout = '';
-    let onOutput = () => {};
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      stdout += chunk;
-      onOutput();
-    });
-    const stderr = text(child.stderr);
+    const everything = () => `${stdout.text()}${stderr.text()}`;
+    const stdout = gather(child, child.stdout, everything);
+    const stderr = gather(child, child.stderr, everything);
     return {
       child,
-      saw: (part) =>
-        new Promise((resolve, reject) => {
-          const pattern =
-            typeof part === 'string' ? new RegExp(part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)) : part;
-          onOutput = () => {
-            const match = pattern.exec(stdout);
-            if (match) resolve(match[1] ?? match[0]);
-          };
-          child.once(
-            'close',
-            () => void stderr.then((words) => reject(new Error(`ended without ${pattern}: ${stdout}${words}`))),
-          );
-          onOutput();
-        }),
-      done: once(child, 'close').then(async ([code]) => ({
+      saw: stdout.saw,
+      sawOnStderr: stderr.saw,
+      done: once(child, 'close').then(([code]) => ({
         code: code as number | null,
-        stdout,
-        stderr: await stderr,
+        stdout: stdout.text(),
+        stderr: stderr.text(),
       })),
     };
   };
@@ -168,6 +160,28 @@ export const setUpCli = (service?: { readonly url: string }): CliSetup => {
       rmSync(home, { recursive: true, force: true });
     },
   };
+};
+
+/** What a process writes, as it comes. */
+const gather = (child: ChildProcess, stream: Readable, everything: () => string) => {
+  let words = '';
+  let onWords = () => {};
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    words += chunk;
+    onWords();
+  });
+  const saw = (part: string | RegExp): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const pattern =
+        typeof part === 'string' ? new RegExp(part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)) : part;
+      onWords = () => {
+        const match = pattern.exec(words);
+        if (match) resolve(match[1] ?? match[0]);
+      };
+      child.once('close', () => reject(new Error(`ended without ${pattern}: ${everything()}`)));
+      onWords();
+    });
+  return { saw, text: () => words };
 };
 
 /** The real service on a free port, ready; its data folder is the home's own. */

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { rateSchema } from '#config';
 
 import type { ApiClient } from './api-client.ts';
+import { CliError } from './cli-error.ts';
 
 /** A key as the admin API shows it. */
 export interface KeyView {
@@ -30,7 +31,13 @@ export interface WantedKey {
 
 /** Makes a key; `key` is the secret, and this answer is the only place where it is ever told. */
 export const createKey = (client: ApiClient, wanted: WantedKey): Promise<KeyView & { readonly key: string }> =>
-  client.post('/admin/keys', wanted);
+  client.post('/admin/keys', wanted, ['key', 'name']);
+
+/** A failure to make a key; when its name was taken, with what frees it. */
+export const nameTaken = (error: unknown, next: string): unknown =>
+  error instanceof CliError && error.code === 'conflict'
+    ? new CliError('conflict', error.message, { cause: error, next })
+    : error;
 
 export const PERMISSIONS = ['read-only', 'guarded', 'workspace', 'agent-default'];
 

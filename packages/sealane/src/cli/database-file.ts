@@ -3,8 +3,10 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 import { SealaneError } from '#domain';
+import { MIGRATIONS } from '#store/schema.sql';
 import { ownRedo, redoAndCommit } from '#store/sqlite/redo';
 import { redoFileOf } from '#store/sqlite/redo-file';
+import { APPLICATION_ID } from '#store/sqlite/sqlite-database';
 import { holderOf, lockFile, type FileLock } from '#store/sqlite/sqlite-lock';
 
 import { CliError } from './cli-error.ts';
@@ -52,16 +54,17 @@ export interface DatabaseFacts {
   readonly tasks: number;
 }
 
+const pragma = (database: DatabaseSync, name: string): unknown =>
+  Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+
 /** Reads a copy from end to end; throws when it is damaged, or no database of ours. */
 export const verifyDatabase = (file: string): DatabaseFacts => {
   let database: DatabaseSync | undefined;
   try {
     database = openForReading(file);
-    const result = Object.values(database.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
+    const result = pragma(database, 'integrity_check(1)');
     if (result !== 'ok') throw new Error(String(result));
-    const hasTasks =
-      database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tasks'").get() !== undefined;
-    if (!hasTasks)
+    if (pragma(database, 'application_id') !== APPLICATION_ID)
       throw new CliError('store-damaged', `${file} is a database, but not one of Sealane.`, {
         next: 'check the name of the file',
       });
@@ -78,6 +81,22 @@ export const verifyDatabase = (file: string): DatabaseFacts => {
     );
   } finally {
     database?.close();
+  }
+};
+
+/** A copy that this version cannot read is not put in the place of a database that it can. */
+export const requireKnownSchema = (file: string): void => {
+  const database = openForReading(file);
+  try {
+    const schema = Number(pragma(database, 'user_version'));
+    if (schema <= MIGRATIONS.length) return;
+    throw new CliError(
+      'store-newer',
+      `${file} was written by a newer Sealane (schema ${schema}, this version knows ${MIGRATIONS.length}). Nothing was changed.`,
+      { next: 'restore it with that version' },
+    );
+  } finally {
+    database.close();
   }
 };
 

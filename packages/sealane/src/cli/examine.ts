@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { dirname } from 'node:path';
 
 import { storeTarget, type Config, type LoadedConfig } from '#config';
 
@@ -52,7 +53,7 @@ export async function* examine(context: CliContext): AsyncGenerator<Check> {
   if (!reached.ok) return;
   const key = await attempt(
     'key',
-    () => service.get<Info>('/admin/info'),
+    () => service.get<Info>('/admin/info', {}, ['version', 'store']),
     ({ version, store }) => `an admin key; version ${version}, ${store}`,
   );
   yield key;
@@ -88,26 +89,48 @@ const checkFolder = ({ dataDir }: Config): Check => {
   const folder = (ok: boolean, detail: string, next?: string): Check => ({ name: 'data folder', ok, detail, next });
   try {
     const facts = statSync(dataDir);
-    if (!facts.isDirectory()) return folder(false, `${dataDir} is not a folder`, `${typed('serve')} --data-dir FOLDER`);
+    if (!facts.isDirectory())
+      return folder(false, `${dataDir} is not a folder`, typed('serve', '--data-dir', 'FOLDER'));
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     return process.platform !== 'win32' && (facts.mode & 0o077) !== 0
       ? folder(false, `other users can look into ${dataDir}`, `chmod 700 ${dataDir}`)
       : folder(true, `${dataDir}, writable and private`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT'
+    return code === 'ENOENT' && canMake(dataDir)
       ? folder(true, `${dataDir} will be made at the first start`)
       : folder(
           false,
-          `${dataDir} cannot be used (${code ?? String(error)})`,
-          `chown -R "$USER" ${dataDir}, or ${typed('serve')} --data-dir FOLDER`,
+          code === 'ENOENT' ? `${dataDir} cannot be made` : `${dataDir} cannot be used (${code ?? String(error)})`,
+          code === 'ENOENT'
+            ? typed('serve', '--data-dir', 'FOLDER')
+            : `chown -R "$USER" ${dataDir}, or ${typed('serve', '--data-dir', 'FOLDER')}`,
         );
+  }
+};
+
+/** Whether the nearest folder above that is there may be written. */
+const canMake = (folder: string): boolean => {
+  const above = dirname(folder);
+  try {
+    accessSync(above, constants.W_OK | constants.X_OK);
+    return statSync(above).isDirectory();
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' && above !== folder && canMake(above);
   }
 };
 
 const checkHolder = async (config: Config): Promise<Check> => {
   const store = storeTarget(config);
-  if (store.kind !== 'sqlite') return { name: 'database', ok: true, detail: store.kind };
+  if (store.kind === 'memory') return { name: 'database', ok: true, detail: 'memory' };
+  if (store.kind === 'postgres') {
+    const { describePostgres } = await import('#store/postgres/index');
+    return attempt(
+      'database',
+      () => describePostgres(store.url),
+      (detail) => detail,
+    );
+  }
   const { findHolder } = await import('./database-file.ts');
   const holder = findHolder(store.file);
   return {
@@ -131,7 +154,7 @@ const checkPort = async ({ host, port }: Config, isOurs: boolean): Promise<Check
       name,
       ok: false,
       detail: `${host}:${port} cannot be listened on (${problem})`,
-      next: `${typed('serve')} --host 127.0.0.1 --port 7421`,
+      next: typed('serve', '--host', '127.0.0.1', '--port', '7421'),
     };
   return {
     name,
@@ -145,7 +168,7 @@ async function* checkHealth(service: ApiClient): AsyncGenerator<Check> {
   let report: HealthReport | undefined;
   const store = await attempt(
     'store',
-    async () => (report = await service.get<HealthReport>('/admin/health')),
+    async () => (report = await service.get<HealthReport>('/admin/health', {}, ['store', 'agents'])),
     ({ store }) => store,
   );
   yield { ...store, ok: store.ok && report?.store === 'ok', next: store.next ?? 'look at the log of the service' };

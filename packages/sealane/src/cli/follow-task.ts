@@ -26,6 +26,12 @@ export interface FollowOptions {
 /** Waits between attempts without progress; after the last one it gives up: a bit more than two minutes in all. */
 const PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000, 8000, 15_000, 15_000, 15_000, 30_000, 30_000];
 
+/** The same for a service that takes calls and answers none: each attempt waits for its answer, too. */
+const PATIENCE_MS = 120_000;
+
+/** A line that lived so long was whole, though the task had nothing to tell: proxies cut lines every minute or so. */
+const WHOLE_MS = 10_000;
+
 /**
  * What happens to a task, each event once and in order, over broken lines. A send is repeated under its idempotency key
  * until the service has told the task's id; from then on the task is subscribed to, after the last number seen.
@@ -38,16 +44,25 @@ export async function* followTask(
   let taskId = beginning.kind === 'watch' ? beginning.taskId : undefined;
   let lastEventId = beginning.kind === 'watch' ? beginning.after : undefined;
   let isFirst = true;
+  /** A call got through once, perhaps further than its answer: the service is there, or will be again. */
+  let isReached = false;
   let failures = 0;
+  let failingSince = 0;
 
-  const open = () =>
-    taskId === undefined && beginning.kind === 'send'
+  const open = () => {
+    const openedAt = performance.now();
+    const onAlive = () => {
+      if (performance.now() - openedAt > WHOLE_MS) failures = 0;
+    };
+    return taskId === undefined && beginning.kind === 'send'
       ? client.stream('SendStreamingMessage', beginning.params, {
           signal,
+          onAlive,
           agent: beginning.agent,
           idempotencyKey: beginning.idempotencyKey,
         })
-      : client.stream('SubscribeToTask', { id: taskId }, { signal, lastEventId });
+      : client.stream('SubscribeToTask', { id: taskId }, { signal, onAlive, lastEventId });
+  };
 
   for (;;) {
     let broken: CliError;
@@ -58,36 +73,39 @@ export async function* followTask(
           continue;
         lastEventId = frame.seq ?? lastEventId;
         taskId ??= taskIdOf(frame.response);
+        isReached = true;
         failures = 0;
         yield frame;
         if (isLast(frame.response, beginning, isFirst)) return;
         isFirst = false;
       }
-      if (taskId !== undefined && (yield* isOver(client, taskId, beginning, lastEventId))) return;
+      isReached = true;
+      if (taskId !== undefined && (yield* isOver(client, taskId, beginning, lastEventId, signal))) return;
       broken = new CliError('unreachable', `${client.url} closed the line.`, { isTransient: true });
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       // The task ended while nobody listened, and this service does not replay.
       if (error.code === 'unsupported-operation' && taskId !== undefined) {
-        if (yield* isOver(client, taskId, beginning, undefined)) return;
+        if (yield* isOver(client, taskId, beginning, undefined, signal)) return;
       }
       broken = error;
     }
-    const waitMs = PAUSES_MS[failures];
-    if (waitMs === undefined || !isWorthRetrying(broken, taskId !== undefined)) throw broken;
+    if (failures === 0) failingSince = performance.now();
+    const waitMs = performance.now() - failingSince > PATIENCE_MS ? undefined : PAUSES_MS[failures];
+    isReached ||= broken.isTransient;
+    if (waitMs === undefined || !(isReached && isWorthRetrying(broken))) throw broken;
     failures += 1;
     const pauseMs = Math.max(waitMs, broken.retryAfterMs ?? 0);
+    // Whoever started the command would not wait so long, and can come back.
+    if (pauseMs > PATIENCE_MS) throw broken;
     onBreak(broken, pauseMs);
     await sleep(pauseMs, undefined, { signal });
   }
 }
 
-/**
- * Before a task is known, only a line that broke in the middle is tried again: a service that is not there is told at
- * once. Later on it may be restarting.
- */
-const isWorthRetrying = ({ code, isTransient }: CliError, isKnown: boolean): boolean =>
-  isTransient || (isKnown && (code === 'unreachable' || code === 'unavailable' || code === 'rate-limited'));
+/** A service that never was there is told at once; one that was may be restarting. */
+const isWorthRetrying = ({ code, isTransient }: CliError): boolean =>
+  isTransient || code === 'unreachable' || code === 'unavailable' || code === 'rate-limited';
 
 /** A stream that ended without a last word: asks for the task, and tells it if that was the end. */
 async function* isOver(
@@ -95,8 +113,9 @@ async function* isOver(
   taskId: string,
   beginning: Beginning,
   seen: number | undefined,
+  signal: AbortSignal,
 ): AsyncGenerator<Frame, boolean> {
-  const task = await client.rpc<WireTask>('GetTask', { id: taskId });
+  const task = await client.rpc<WireTask>('GetTask', { id: taskId }, { signal });
   if (!isEnd(stateOf(task.status), beginning)) return false;
   yield { seq: seen, response: { task } };
   return true;

@@ -2,18 +2,24 @@ import { readFileSync } from 'node:fs';
 
 import { CommanderError, type Command } from 'commander';
 
+import { nearestWord } from '#config';
+
 import { toCliError, usageError } from './cli-error.ts';
 import { typed } from './command-name.ts';
 import { EXIT } from './exit-codes.ts';
 import { createOutput } from './output.ts';
 import { createProgram } from './program.ts';
+import { guardStandardStreams } from './standard-streams.ts';
 
-// `sealane tasks list | head` closes the pipe: that is the reader's right and no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // oxlint-disable-next-line unicorn/no-process-exit
-  if (error.code === 'EPIPE') process.exit(EXIT.ok);
-  throw error;
-});
+/** For what is told outside of any command. */
+const plainOutput = () =>
+  createOutput({
+    json: process.argv.includes('--json'),
+    quiet: false,
+    color: !process.argv.includes('--no-color'),
+  });
+
+guardStandardStreams(plainOutput);
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string;
@@ -27,8 +33,7 @@ for (const command of everyCommand(program)) command.exitOverride().configureOut
 try {
   await program.parseAsync();
 } catch (error) {
-  const isJson = process.argv.includes('--json');
-  const output = createOutput({ json: isJson, quiet: false, color: !process.argv.includes('--no-color') });
+  const output = plainOutput();
   if (!(error instanceof CommanderError)) {
     const failure = toCliError(error);
     output.failure(failure);
@@ -37,20 +42,45 @@ try {
   else {
     // `sealane` alone prints its help and wants nothing more.
     if (error.code !== 'commander.help')
-      output.failure(usageError(error.message.replace(/^error: /, ''), typed(...helpWords())));
+      output.failure(usageError(explainUsage(error), typed(...wordsTyped().words, '--help')));
     process.exitCode = EXIT.usage;
   }
 }
 
-/** The help of the command that was meant: the leading words that name commands. */
-function helpWords(): readonly string[] {
+/** The command that was meant: the words that name commands, and the first one that names none. */
+function wordsTyped(): {
+  readonly command: Command;
+  readonly words: readonly string[];
+  readonly rest: string | undefined;
+} {
   const words: string[] = [];
   let command: Command = program;
-  for (const word of process.argv.slice(2)) {
+  const typedWords = process.argv.slice(2);
+  for (let at = 0; at < typedWords.length; at += 1) {
+    const word = typedWords[at] ?? '';
+    if (word.startsWith('-')) {
+      const option = [...program.options, ...command.options].find(
+        ({ long, short }) => long === word || short === word,
+      );
+      if (option?.required === true) at += 1;
+      continue;
+    }
     const next = command.commands.find((candidate) => candidate.name() === word);
-    if (!next) break;
+    if (!next) return { command, words, rest: word };
     words.push(word);
     command = next;
   }
-  return [...words, '--help'];
+  return { command, words, rest: undefined };
+}
+
+/** A group of commands runs its usual one when none is named; a slip of the pen would be told as a word too many for it. */
+function explainUsage({ code, message }: CommanderError): string {
+  const { command, words, rest } = wordsTyped();
+  if (code !== 'commander.excessArguments' || rest === undefined || command.commands.length === 0)
+    return message.replace(/^error: /, '');
+  const near = nearestWord(
+    rest,
+    command.commands.map((candidate) => candidate.name()),
+  );
+  return `There is no command "${[...words, rest].join(' ')}".${near === undefined ? '' : ` Did you mean ${near}?`}`;
 }

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, renameSync } from 'node:fs';
 import { access, link, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 import { CliError } from './cli-error.ts';
+import { removeWhenStopped } from './remove-when-stopped.ts';
 
 interface NewFileOptions {
   /** Replaces a file that exists. */
@@ -20,7 +23,7 @@ export const writeNewFile = async (
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> =>
   makeNewFile(target, options, async (draft) => {
-    await using file = await open(draft, 'wx', 0o600);
+    await using file = await open(draft, 'r+');
     for await (const chunk of content) await file.writeFile(chunk);
     await file.sync();
   });
@@ -33,18 +36,59 @@ export const makeNewFile = async (
 ): Promise<void> => {
   if (!force && (await exists(target))) throw alreadyThere(target);
   const draft = `${target}.${randomBytes(4).toString('hex')}.part`;
+  using _draft = removeWhenStopped(draft, `${draft}-journal`);
   try {
+    // Made here, since others would let everybody read it.
+    await (await open(draft, 'wx', 0o600)).close();
     await make(draft);
     await verify?.(draft);
-    await (force ? rename(draft, target) : link(draft, target));
+    await (force ? rename(draft, target) : linkOrRename(draft, target));
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'EEXIST') throw alreadyThere(target);
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOSPC')
-      throw new CliError('store-unwritable', `${target} cannot be written (${code}).`, { cause: error });
-    throw error;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(target);
+    throw writeError(error, target);
   } finally {
-    await rm(draft, { force: true });
+    // A path that cannot be written has no draft either.
+    await rm(draft, { force: true }).catch(() => undefined);
+  }
+};
+
+/** A link never replaces a file. Where there are none, as on a memory stick, the name is taken first. */
+const linkOrRename = async (draft: string, target: string): Promise<void> => {
+  try {
+    await link(draft, target);
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      throw error;
+    // In one go, so that no signal finds the name taken and nothing in it.
+    closeSync(openSync(target, 'wx', 0o600));
+    renameSync(draft, target);
+  }
+};
+
+/** What SQLite says when the disk is full, for drafts that it writes. */
+const SQLITE_FULL = 13;
+
+/** A failure of writing a file, with where the trouble is; other failures, of the line or of the content, as they are. */
+export const writeError = (cause: unknown, target: string): unknown => {
+  if (!(cause instanceof Error) || cause instanceof CliError) return cause;
+  const error: NodeJS.ErrnoException & { readonly errcode?: number } = cause;
+  const refusal = (code: 'storage-full' | 'store-unwritable', message: string, next?: string) =>
+    new CliError(code, message, { cause: error, next });
+  const elsewhere = 'choose another place for the file';
+  if (error.errcode === SQLITE_FULL) return refusal('storage-full', `There is no space left for ${target}.`, elsewhere);
+  if (typeof error.errno !== 'number') return error;
+  const code = error.code ?? error.message;
+  switch (code) {
+    case 'EISDIR':
+      return refusal('store-unwritable', `${target} is a folder.`, 'name a file in it');
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return refusal('store-unwritable', `There is no folder ${dirname(target)}.`, 'make it, or choose another place');
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return refusal('storage-full', `There is no space left for ${target}.`, elsewhere);
+    default:
+      return refusal('store-unwritable', `${target} cannot be written (${code}).`, elsewhere);
   }
 };
 

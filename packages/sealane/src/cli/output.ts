@@ -49,17 +49,17 @@ export const createOutput = ({ json, quiet, color }: OutputOptions): Output => {
     isTerminal: stdout.isTTY,
     result: (value, asText) => {
       clearProgress();
-      const text = json ? JSON.stringify(value, undefined, stdout.isTTY ? 2 : undefined) : asText();
+      const text = json ? asJson(value, stdout.isTTY ? 2 : undefined) : asText();
       for (const line of typeof text === 'string' ? [text] : text) stdout.write(`${line}\n`);
     },
-    document: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
+    document: (value) => void stdout.write(`${asJson(value)}\n`),
     stream: (text) => {
       if (!json) stdout.write(stdout.isTTY ? printable(text) : text);
     },
     line: (text) => void stdout.write(`${text}\n`),
     note: (text) => {
       clearProgress();
-      if (!quiet && !json) stderr.write(`${onStderr('dim', text)}\n`);
+      if (!quiet && !json) stderr.write(`${onStderr('dim', printable(text))}\n`);
     },
     progress: (text) => {
       if (quiet || json || !stderr.isTTY) return;
@@ -72,9 +72,15 @@ export const createOutput = ({ json, quiet, color }: OutputOptions): Output => {
       clearProgress();
       const asText = () =>
         `${onStderr('red', 'error:')} ${printable(message)}${next === undefined ? '' : `\nnext:  ${printable(next)}`}`;
-      stderr.write(
-        `${json ? JSON.stringify({ error: { code, message, ...(next !== undefined && { next }) } }) : asText()}\n`,
-      );
+      stderr.write(`${json ? asJson({ error: { code, message, ...(next !== undefined && { next }) } }) : asText()}\n`);
     },
   };
 };
+
+/** JSON that is safe on a terminal as well: it may carry DEL and C1 as they are, and some terminals obey those. */
+const asJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, undefined, indent).replaceAll(
+    // oxlint-disable-next-line no-control-regex
+    /[\u007f-\u009f]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

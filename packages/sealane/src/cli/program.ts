@@ -30,6 +30,7 @@ export const createProgram = (version: string): Command => {
     .option('--no-color', 'no colours')
     .option('--quiet', 'results and errors only')
     .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', `\nStart:\n  sealane serve\n  sealane send "hello"\n${EXIT_CODE_HELP}`);
   for (const add of [
     addInitCommand,

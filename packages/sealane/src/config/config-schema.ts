@@ -66,13 +66,26 @@ const keySchema = z.strictObject({
 
 export type KeyConfig = z.output<typeof keySchema>;
 
+/** Timers cannot be set for much longer than three weeks: then they go off at once. */
+const WEEK_SECONDS = 7 * 24 * 3600;
+
 const tasksSchema = z.strictObject({
   ttlDays: z.number().min(0).default(7).describe('Days that ended tasks are kept; 0 keeps them'),
   timeoutMinutes: z.number().positive().default(30).describe("Ends a turn's work, across attempts"),
   queueTimeoutMinutes: z.number().positive().default(1440).describe('How long a turn may wait in its lane'),
   inputTimeoutMinutes: z.number().positive().default(10_080).describe('How long a task may wait for an answer'),
-  waitSeconds: z.number().positive().default(600).describe('How long a blocking call is held for its turn'),
-  cancelGraceSeconds: z.number().min(0).default(10).describe('How long a canceled run may take to die'),
+  waitSeconds: z
+    .number()
+    .positive()
+    .max(WEEK_SECONDS)
+    .default(600)
+    .describe('How long a blocking call is held for its turn'),
+  cancelGraceSeconds: z
+    .number()
+    .min(0)
+    .max(WEEK_SECONDS)
+    .default(10)
+    .describe('How long a canceled run may take to die'),
 });
 
 const limitsSchema = z.strictObject({

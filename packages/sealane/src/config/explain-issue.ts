@@ -26,6 +26,8 @@ export const explainIssue = (
     }));
   }
   if (given === undefined) return [{ path, message: `is missing${choiceOf(issue)}.` }];
+  const inside = insideOf(issue);
+  if (inside) return explainIssue({ ...inside, path: [...path, ...inside.path] }, values, isHidden);
   return [
     { path, message: `${sentenceOf(issue, given)}${isHidden(path) || issue.code === 'custom' ? '' : showing(given)}.` },
   ];
@@ -36,7 +38,7 @@ const sentenceOf = (issue: z.core.$ZodIssue, given: unknown): string => {
     case 'invalid_type':
       return `must be ${KINDS[issue.expected] ?? issue.expected}`;
     case 'too_small':
-      return issue.origin === 'array'
+      return issue.origin === 'array' || (issue.origin === 'string' && issue.minimum === 1)
         ? 'must not be empty'
         : `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`;
     case 'too_big':
@@ -44,7 +46,7 @@ const sentenceOf = (issue: z.core.$ZodIssue, given: unknown): string => {
     case 'invalid_value':
       return `must be ${issue.values.map(String).join(', ')}${typeof given === 'string' ? hint(given, issue.values.map(String)) : ''}`;
     case 'invalid_union':
-      return connectorSentence(given, optionsOf(issue));
+      return issue.errors.length > 0 ? `must be ${kindsOf(issue)}` : connectorSentence(given, optionsOf(issue));
     case 'invalid_key':
       return `is not a possible name: it ${issue.issues[0]?.message ?? 'is not valid'}`;
     case 'invalid_format':
@@ -69,6 +71,17 @@ const KINDS: Readonly<Record<string, string>> = {
 
 const optionsOf = (issue: z.core.$ZodIssueInvalidUnion): readonly string[] =>
   'options' in issue ? (issue.options as readonly string[]) : [];
+
+/** A value of one of several kinds: if it is of one of them, what is wrong lies inside. */
+const insideOf = (issue: z.core.$ZodIssue): z.core.$ZodIssue | undefined =>
+  issue.code === 'invalid_union'
+    ? issue.errors.map(([first]) => first).find((first) => first !== undefined && first.path.length > 0)
+    : undefined;
+
+const kindsOf = ({ errors }: z.core.$ZodIssueInvalidUnion): string =>
+  listed(
+    errors.flatMap(([first]) => (first?.code === 'invalid_type' ? [KINDS[first.expected] ?? first.expected] : [])),
+  );
 
 const choiceOf = (issue: z.core.$ZodIssue): string => {
   const options = issue.code === 'invalid_union' ? optionsOf(issue) : [];

@@ -18,6 +18,9 @@ const load = (yaml: string | undefined, flags: Flags = {}, env: NodeJS.ProcessEn
   return loadConfig({ flags: { dataDir: home, ...flags }, env, cwd: home, home });
 };
 
+/** A file with an agent that is a program. */
+const program = (setting: string): string => `agents: { a: { connector: command, command: [cat], ${setting} } }`;
+
 /** What is refused, without the folder that differs from run to run. */
 const problemsOf = (yaml: string, flags: Flags = {}, env: NodeJS.ProcessEnv = {}): readonly string[] => {
   try {
@@ -217,6 +220,15 @@ describe('refusals', () => {
     ['limits: 5', /limits must be a map, not 5/],
     ['logLevel: 5', /logLevel must be/],
     ['adminKey: 5', /adminKey must be a text \(in quotes/],
+    [program('inheritEnv: AWS_KEY'), /agents\.a\.inheritEnv must be true or false or a list, not "AWS_KEY"\./],
+    [program('inheritEnv: [AWS_KEY, 5]'), /agents\.a\.inheritEnv\.1 must be a text \(in quotes.*, not 5\./],
+    [program('env: { KEY: "s\\0e\\0c\\0" }'), /agents\.a\.env\.KEY has a NUL character; .* save that as UTF-8\.$/],
+    [program('env: { A=B: c }'), /agents\.a\.env\.A=B is not a possible name: it must not be empty and has no "="/],
+    [program('cwd: ""'), /agents\.a\.cwd must not be empty/],
+    ['tasks: { waitSeconds: 3000000 }', /tasks\.waitSeconds must be at most 604800, not 3000000/],
+    ['tasks: { cancelGraceSeconds: 3000000 }', /tasks\.cancelGraceSeconds must be at most 604800, not 3000000/],
+    [program('beatLimitMs: 1000000000000'), /agents\.a\.beatLimitMs must be at most \d+, not 1000000000000\./],
+    [program('killGraceMs: 1000000000000'), /agents\.a\.killGraceMs must be at most \d+, not 1000000000000\./],
   ])('%s', (yaml, expected) => {
     expect(problemsOf(yaml).join('\n')).toMatch(expected);
   });

@@ -35,7 +35,9 @@ describe('sealane tasks', () => {
     expect(stdout.split('\n')[1]).toMatch(
       /^t-1 {3}input-required {2}echo {3}ann {4}2026-01-31T12:00:01\.000Z {2}hello there$/,
     );
-    expect(stderr).toContain('3 in all. More: sealane tasks list --cursor abc');
+    expect(stderr).toContain(
+      '3 in all. More: sealane tasks list --limit 5 --agent echo --state working --owner ann --context c-1 --cursor abc',
+    );
     expect(Object.fromEntries(new URLSearchParams(service.seen[0]?.path.split('?')[1]))).toEqual({
       agent: 'echo',
       state: 'working',

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 
+import { pathWord } from '../api-client.ts';
 import type { ClientContext } from '../cli-context.ts';
 import { EXIT } from '../exit-codes.ts';
+import { oneLine, verbatim } from '../printable.ts';
 import type { RunCommand } from '../run-command.ts';
 import { table } from '../table.ts';
 
@@ -42,7 +44,9 @@ export const addApprovalsCommand = (program: Command, run: RunCommand<ClientCont
     .description('what waits now')
     .action((_options: object, command: Command) =>
       run(command, async ({ output, client }) => {
-        const page = await (await client()).get<ApprovalsPage>('/admin/approvals');
+        const page = await (
+          await client()
+        ).get<ApprovalsPage>('/admin/approvals', {}, ['agents', 'approvals', 'problems']);
         output.result(page, () => describePage(page, Date.now()));
         return EXIT.ok;
       }),
@@ -54,7 +58,7 @@ export const addApprovalsCommand = (program: Command, run: RunCommand<ClientCont
       .argument('<id>', 'as the list shows it')
       .action((id: string, _options: object, command: Command) =>
         run(command, async ({ output, client }) => {
-          const path = `/admin/approvals/${encodeURIComponent(id)}`;
+          const path = `/admin/approvals/${pathWord(id)}`;
           const decided = await (await client()).post<Decided>(path, { decision });
           output.result(decided, () => `${did}; task ${decided.taskId} of agent ${decided.agent} goes on`);
           return EXIT.ok;
@@ -73,15 +77,17 @@ const describePage = ({ agents, approvals, problems }: ApprovalsPage, now: numbe
           taskId,
           spanOf(now - Date.parse(createdAt)),
           spanOf(Date.parse(expiresAt) - now),
-          command,
+          verbatim(command),
         ]),
+        // Nobody can decide on half a command.
+        Infinity,
       )
     : [
         agents.length === 0
           ? 'No agent lets Sealane decide on commands. For an OpenClaw agent, set approvals: sealane.'
           : 'Nothing waits for a decision.',
       ]),
-  ...problems.map(({ agent, problem }) => `Agent ${agent} cannot be asked: ${problem}`),
+  ...problems.map(({ agent, problem }) => `Agent ${agent} cannot be asked: ${oneLine(problem)}`),
 ];
 
 /** Whole seconds below two minutes, then whole minutes. */

@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 import type { Command } from 'commander';
 
 import { storeTarget } from '#config';
 
-import { CliError } from '../cli-error.ts';
+import { CliError, usageError } from '../cli-error.ts';
 import type { CliContext } from '../cli-context.ts';
 import { typed } from '../command-name.ts';
 import type { DatabaseFacts } from '../database-file.ts';
@@ -29,6 +30,7 @@ export const addBackupCommand = (program: Command, run: RunCommand): void => {
 
 const backup = async (context: CliContext, target: string, force: boolean): Promise<ExitCode> => {
   const { output } = context;
+  if (force) refuseDatabase(context, target);
   // The database library is loaded by the commands that need it only.
   const { verifyDatabase } = await import('../database-file.ts');
   let facts: DatabaseFacts = { tasks: 0 };
@@ -40,12 +42,34 @@ const backup = async (context: CliContext, target: string, force: boolean): Prom
     },
   };
   const isFromService = await copyFromService(context, target, options);
-  if (!isFromService) await copyFromFile(context, target, options);
+  const warning = isFromService ? undefined : await copyFromFile(context, target, options);
+  if (warning !== undefined) output.note(warning);
   output.result(
-    { file: target, ...facts, from: isFromService ? 'service' : 'file' },
+    { file: target, ...facts, from: isFromService ? 'service' : 'file', ...(warning !== undefined && { warning }) },
     () => `${facts.tasks} tasks copied to ${target}, and the copy checked`,
   );
   return EXIT.ok;
+};
+
+/** A copy would take the place of the file that the service goes on writing to, out of everybody's sight. */
+const refuseDatabase = ({ load }: CliContext, target: string): void => {
+  const store = storeTarget(load().config);
+  if (store.kind !== 'sqlite') return;
+  const files = ['', '-wal', '-shm', '.redo', '.lock', '.pid'].map((ending) => `${realPath(store.file)}${ending}`);
+  if (!files.includes(realPath(target))) return;
+  throw usageError(
+    `${target} is the database itself, or a file that belongs to it.`,
+    typed('backup', 'sealane.backup.db'),
+  );
+};
+
+/** The file of the name need not be there. */
+const realPath = (file: string): string => {
+  try {
+    return join(realpathSync(dirname(file)), basename(file));
+  } catch {
+    return file;
+  }
 };
 
 interface CopyOptions {
@@ -84,7 +108,12 @@ const copyFromService = async (
   }
 };
 
-const copyFromFile = async ({ output, load }: CliContext, target: string, options: CopyOptions): Promise<void> => {
+/** Answers what people should know about the copy. */
+const copyFromFile = async (
+  { output, load }: CliContext,
+  target: string,
+  options: CopyOptions,
+): Promise<string | undefined> => {
   const { backupFile, requireUnused } = await import('../database-file.ts');
   const store = storeTarget(load().config);
   if (store.kind === 'postgres')
@@ -95,7 +124,7 @@ const copyFromFile = async ({ output, load }: CliContext, target: string, option
     throw new CliError('conflict', 'The store is in memory, and no service runs: there is nothing to copy.');
   if (!existsSync(store.file))
     throw new CliError('not-found', `There is no database at ${store.file}.`, {
-      next: `${typed('backup', target)} --data-dir …`,
+      next: typed('backup', target, '--data-dir', 'FOLDER'),
     });
   const lock = requireUnused(
     store.file,
@@ -104,17 +133,18 @@ const copyFromFile = async ({ output, load }: CliContext, target: string, option
         'unreachable',
         `Process ${pid} has ${store.file} open, but does not answer on the configured address.`,
         {
-          next: `${typed('backup', target)} --url http://127.0.0.1:PORT`,
+          next: typed('backup', target, '--url', 'http://127.0.0.1:PORT'),
         },
       ),
   );
   try {
+    let warning: string | undefined;
     await makeNewFile(target, options, async (draft) => {
-      const notice = await backupFile(store.file, draft, (share) =>
+      warning = await backupFile(store.file, draft, (share) =>
         output.progress(`copying: ${Math.floor(share * 100)} %`),
       );
-      if (notice !== undefined) output.note(notice);
     });
+    return warning;
   } finally {
     lock.release();
   }

@@ -88,3 +88,13 @@ test('a wrong key, an ill store and an ill agent are seen', async () => {
     /✗ key +This key is not known\.\n +next: sealane key/,
   );
 });
+
+test('a PostgreSQL that does not answer is told, without its password', async () => {
+  using cli = setUpCli();
+  const env = { SEALANE_STORE: 'postgres://me:secret@127.0.0.1:9/x' };
+  const { code, stdout } = await cli.run(['doctor', '--json'], { env });
+  expect(code).toBe(1);
+  const database = (JSON.parse(stdout) as Report).checks.find(({ name }) => name === 'database');
+  expect(database).toMatchObject({ ok: false, detail: expect.stringContaining('127.0.0.1:9/x does not answer') });
+  expect(stdout).not.toContain('secret');
+});

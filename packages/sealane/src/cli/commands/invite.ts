@@ -5,8 +5,9 @@ import { isLoopback, nearestWord } from '#config';
 import { CliError } from '../cli-error.ts';
 import type { ClientContext, GlobalOptions } from '../cli-context.ts';
 import { commandWords, helpText, shellWord, typed } from '../command-name.ts';
-import { createKey, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
+import { createKey, nameTaken, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { notEmpty } from '../option-values.ts';
 import { oneLine } from '../printable.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -36,7 +37,7 @@ export const addInviteCommand = (program: Command, run: RunCommand<ClientContext
         .default(lifetime('30d'), '30d'),
     )
     .option('--rate <rate>', 'requests it may make, like 30/min', knownRate)
-    .option('--owner <owner>', 'the user that its tasks belong to (the name without it)')
+    .option('--owner <owner>', 'the user that its tasks belong to (the name without it)', notEmpty)
     .addHelpText(
       'after',
       helpText(`
@@ -97,6 +98,8 @@ const invite = async (context: ClientContext, name: string, options: InviteOptio
   // The address that the service itself gives out on its cards: the public one, or else the one we called.
   const { url, agents } = await client.get<{ readonly url: string; readonly agents: readonly AgentView[] }>(
     '/admin/info',
+    {},
+    ['url', 'agents'],
   );
   const invitedTo = chooseAgents(options.agent ?? [], agents, (agent) => line('invite', name, '--agent', agent));
   const made = await createKey(client, {
@@ -107,9 +110,7 @@ const invite = async (context: ClientContext, name: string, options: InviteOptio
     ratePerMinute: options.rate,
     expiresInMs: options.expires === Infinity ? undefined : options.expires,
   }).catch((error: unknown) => {
-    throw error instanceof CliError && error.code === 'conflict'
-      ? nameTaken(error, line('keys', 'revoke', name))
-      : error;
+    throw nameTaken(error, `${line('keys', 'revoke', name)}   # then invite again; or choose another name`);
   });
   const invitation = describe(made, url, invitedTo, line('keys', 'revoke', made.name));
   output.result(invitation, () => asText(invitation));
@@ -138,12 +139,6 @@ const chooseAgents = (
     next: inviteTo(names[0] ?? 'NAME'),
   });
 };
-
-const nameTaken = (cause: CliError, revoke: string): CliError =>
-  new CliError('conflict', cause.message, {
-    cause,
-    next: `${revoke}   # then invite again; or choose another name`,
-  });
 
 /** The same service as this call found. */
 const whereWords = ({ url, dataDir, config }: GlobalOptions): readonly string[] => [

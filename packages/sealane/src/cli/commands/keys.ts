@@ -2,11 +2,13 @@ import { dirname } from 'node:path';
 
 import type { Command } from 'commander';
 
+import { pathWord } from '../api-client.ts';
 import { CliError } from '../cli-error.ts';
 import type { ClientContext } from '../cli-context.ts';
 import { commandWords, helpText, typed } from '../command-name.ts';
-import { createKey, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
+import { createKey, nameTaken, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { notEmpty } from '../option-values.ts';
 import type { RunCommand } from '../run-command.ts';
 import { table } from '../table.ts';
 
@@ -35,7 +37,7 @@ export const addKeysCommand = (program: Command, run: RunCommand<ClientContext>)
     .command('create')
     .description('make a key for a caller; it is shown this once')
     .argument('<name>', 'how the key is called, in the configuration and in the audit log')
-    .option('--owner <owner>', 'the user that its tasks belong to (the name without it)')
+    .option('--owner <owner>', 'the user that its tasks belong to (the name without it)', notEmpty)
     .option('--admin', 'may use the admin API')
     .option('--agents <names>', 'agents it may use, with commas between them (all without it)', (names: string) =>
       names.split(',').map((name) => name.trim()),
@@ -56,6 +58,8 @@ export const addKeysCommand = (program: Command, run: RunCommand<ClientContext>)
           ...options,
           ratePerMinute: rate,
           expiresInMs: expires,
+        }).catch((error: unknown) => {
+          throw nameTaken(error, `${typed('keys', 'revoke', name)}   # then create it again; or choose another name`);
         });
         output.result(made, () => made.key);
         output.note(`This is the only time it is shown. Take it back with: ${typed('keys', 'revoke', made.name)}`);
@@ -67,7 +71,7 @@ export const addKeysCommand = (program: Command, run: RunCommand<ClientContext>)
     .description('all keys, without their secrets')
     .action((_options, command: Command) =>
       run(command, async ({ output, client }) => {
-        const answer = await (await client()).get<{ readonly keys: readonly KeyView[] }>('/admin/keys');
+        const answer = await (await client()).get<{ readonly keys: readonly KeyView[] }>('/admin/keys', {}, ['keys']);
         output.result(answer, () =>
           answer.keys.length === 0
             ? `No keys but the admin key. Make one: ${typed('keys', 'create', 'NAME')}`
@@ -82,7 +86,7 @@ export const addKeysCommand = (program: Command, run: RunCommand<ClientContext>)
     .argument('<id-or-name>', 'id or name of the key')
     .action((idOrName: string, _options, command: Command) =>
       run(command, async ({ output, client }) => {
-        await (await client()).remove(`/admin/keys/${encodeURIComponent(idOrName)}`);
+        await (await client()).remove(`/admin/keys/${pathWord(idOrName)}`);
         output.result({ revoked: idOrName }, () => `${idOrName}  revoked`);
         return EXIT.ok;
       }),

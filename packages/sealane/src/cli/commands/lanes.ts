@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 
 import { usageError } from '../cli-error.ts';
 import type { ClientContext } from '../cli-context.ts';
-import { helpText, typed } from '../command-name.ts';
+import { helpText, optionWords, typed } from '../command-name.ts';
 import { EXIT } from '../exit-codes.ts';
+import { notEmpty, wholeNumber } from '../option-values.ts';
 import type { RunCommand } from '../run-command.ts';
 import { table } from '../table.ts';
-import { wholeNumber } from './watch.ts';
 
 interface LaneView {
   readonly key: string;
@@ -23,19 +23,29 @@ interface LanesPage {
   readonly pausedAgents: readonly string[];
 }
 
+interface ListOptions {
+  readonly agent?: string;
+  readonly owner?: string;
+  readonly limit: number;
+  readonly after?: string;
+}
+
 export const addLanesCommand = (program: Command, run: RunCommand<ClientContext>): void => {
   const lanes = program.command('lanes').description('see, pause and resume the lanes in which turns wait');
   lanes
     .command('list', { isDefault: true })
     .description('lanes with something in them, and paused ones')
-    .option('--agent <name>', 'only lanes of this agent')
-    .option('--owner <owner>', 'only lanes of this owner')
-    .option('--limit <number>', 'at most this many', wholeNumber, 100)
-    .option('--after <lane>', 'go on after this lane')
-    .action((options: Readonly<Record<string, string | number>>, command: Command) =>
+    .option('--agent <name>', 'only lanes of this agent', notEmpty)
+    .option('--owner <owner>', 'only lanes of this owner', notEmpty)
+    .option('--limit <number>', 'at most this many, up to 1000', wholeNumber, 100)
+    .option('--after <lane>', 'go on after this lane', notEmpty)
+    .action((options: ListOptions, command: Command) =>
       run(command, async ({ output, client }) => {
-        const page = await (await client()).get<LanesPage>('/admin/lanes', options);
+        const page = await (await client()).get<LanesPage>('/admin/lanes', { ...options }, ['lanes', 'pausedAgents']);
         output.result(page, () => describePage(page));
+        const last = page.lanes.at(-1);
+        if (last && page.lanes.length >= options.limit)
+          output.note(`There may be more: ${typed('lanes', 'list', ...optionWords({ ...options, after: last.key }))}`);
         return EXIT.ok;
       }),
     );
@@ -85,6 +95,8 @@ const describePage = ({ lanes, pausedAgents }: LanesPage): readonly string[] => 
           paused ? 'yes' : '',
           since ?? '',
         ]),
+        // A key is there to be pasted.
+        Infinity,
       )),
   ...(pausedAgents.length === 0 ? [] : ['', `Paused agents: ${pausedAgents.join(', ')}`]),
 ];

@@ -9,6 +9,8 @@ import { CliError } from '../cli-error.ts';
 import type { CliContext } from '../cli-context.ts';
 import { typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { writeError } from '../new-file.ts';
+import { removeWhenStopped } from '../remove-when-stopped.ts';
 import type { RunCommand } from '../run-command.ts';
 
 export const addRestoreCommand = (program: Command, run: RunCommand): void => {
@@ -24,38 +26,58 @@ export const addRestoreCommand = (program: Command, run: RunCommand): void => {
 };
 
 const restore = async ({ output, load }: CliContext, backup: string): Promise<ExitCode> => {
-  const { backupFile, emptyLogs, requireUnused, verifyDatabase } = await import('../database-file.ts');
+  const { backupFile, emptyLogs, requireKnownSchema, requireUnused, verifyDatabase } =
+    await import('../database-file.ts');
   const store = storeTarget(load().config);
   if (store.kind !== 'sqlite') {
     throw new CliError('conflict', `The configured store is ${store.kind}, which a file cannot be restored into.`, {
-      next: `${typed('restore', backup)} --data-dir FOLDER`,
+      next: typed('restore', backup, '--data-dir', 'FOLDER'),
     });
   }
   if (!existsSync(backup))
     throw new CliError('not-found', `There is no file ${backup}.`, { next: 'check the name of the file' });
-  mkdirSync(dirname(store.file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(store.file));
   const lock = requireUnused(store.file);
   const draft = `${store.file}.restoring`;
+  const leftovers = ['', '-wal', '-shm', '-journal'].map((ending) => `${draft}${ending}`);
+  using _draft = removeWhenStopped(...leftovers);
   try {
     output.progress('checking the backup');
     verifyDatabase(backup);
+    requireKnownSchema(backup);
     rmSync(draft, { force: true });
-    const notice = await backupFile(backup, draft, (share) => output.progress(`copying: ${Math.floor(share * 100)} %`));
-    if (notice !== undefined) output.note(notice);
+    const warning = await backupFile(backup, draft, (share) =>
+      output.progress(`copying: ${Math.floor(share * 100)} %`),
+    );
+    if (warning !== undefined) output.note(warning);
     chmodSync(draft, 0o600);
     const { tasks } = verifyDatabase(draft);
     emptyLogs(store.file);
     const kept = setAside(store.file);
     renameSync(draft, store.file);
-    output.result({ file: store.file, tasks, kept: kept ?? null }, () => [
+    output.result({ file: store.file, tasks, kept: kept ?? null, ...(warning !== undefined && { warning }) }, () => [
       `${tasks} tasks restored into ${store.file}`,
       ...(kept === undefined ? [] : [`The database that was there is now ${kept}`]),
     ]);
     output.note(`Start the service: ${typed('serve')}`);
     return EXIT.ok;
+  } catch (error) {
+    throw writeError(error, store.file);
   } finally {
-    for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(`${draft}${ending}`, { force: true });
+    for (const file of leftovers) rmSync(file, { force: true });
     lock.release();
+  }
+};
+
+const makeFolder = (folder: string): void => {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CliError('store-unwritable', `The data folder ${folder} cannot be made (${code ?? message}).`, {
+      cause: error,
+      next: 'choose another with --data-dir',
+    });
   }
 };
 

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { text as readText } from 'node:stream/consumers';
+import { buffer as readAll } from 'node:stream/consumers';
 
 import type { Command } from 'commander';
 
@@ -13,6 +13,7 @@ import type { ClientContext } from '../cli-context.ts';
 import { helpText, typed } from '../command-name.ts';
 import { EXIT, exitCodeOfState, type ExitCode } from '../exit-codes.ts';
 import { followTask, type Beginning } from '../follow-task.ts';
+import { notEmpty } from '../option-values.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import type { RunCommand } from '../run-command.ts';
 import { createTaskPrinter, type Shown } from '../task-printer.ts';
@@ -33,9 +34,9 @@ export const addSendCommand = (program: Command, run: RunCommand<ClientContext>)
     .command('send')
     .description('send a message to an agent and show the answer as it comes')
     .argument('[text...]', 'the message; - reads it from standard input')
-    .option('--agent <name>', 'the agent to ask (the default agent without it)')
-    .option('--context <id>', 'go on in this conversation')
-    .option('--task <id>', 'answer a task that asked for input')
+    .option('--agent <name>', 'the agent to ask (the default agent without it)', notEmpty)
+    .option('--context <id>', 'go on in this conversation', notEmpty)
+    .option('--task <id>', 'answer a task that asked for input', notEmpty)
     .option('--no-wait', 'only hand the message in and print the id of its task')
     .option(
       '--file <file>',
@@ -59,8 +60,8 @@ Ctrl-C stops watching; the task goes on.`),
     .action((words: readonly string[], options: SendOptions, command: Command) =>
       run(command, async (context) => {
         const client = await context.client();
-        const message = await messageOf(words, options);
         const idempotencyKey = options.idempotencyKey ?? randomUUID();
+        const message = await messageOf(words, options, idempotencyKey);
         return options.wait
           ? sendAndWait(context, client, { kind: 'send', params: { message }, agent: options.agent, idempotencyKey })
           : handIn(
@@ -74,19 +75,34 @@ Ctrl-C stops watching; the task goes on.`),
     );
 };
 
-const messageOf = async (words: readonly string[], { context, task, file }: SendOptions) => {
-  const text = words.length === 1 && words[0] === '-' ? await readText(process.stdin) : words.join(' ');
+const messageOf = async (words: readonly string[], { context, task, file }: SendOptions, idempotencyKey: string) => {
+  const text = words.length === 1 && words[0] === '-' ? await textOfStdin() : words.join(' ');
   const parts: Part[] = text.trim() === '' ? [] : [{ text }];
   for (const path of file) parts.push(await filePart(path));
   if (parts.length === 0)
     throw usageError('There is nothing to send: give a text, - for standard input, or --file.', typed('send', 'hello'));
   return {
-    messageId: randomUUID(),
+    // The same whenever this is typed again under its key: another id would make it another message.
+    messageId: hash('sha256', idempotencyKey, 'hex').slice(0, 32),
     role: 'ROLE_USER',
     parts,
     ...(context !== undefined && { contextId: context }),
     ...(task !== undefined && { taskId: task }),
   };
+};
+
+const textOfStdin = async (): Promise<string> => {
+  const bytes = await readAll(process.stdin);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA')
+      throw new CliError('too-large', 'Standard input is larger than any message can be.', { cause: error });
+    throw usageError(
+      'Standard input is not text in UTF-8.',
+      `${typed('send', '--file', 'FILE')}   # for other content`,
+    );
+  }
 };
 
 const filePart = async (path: string): Promise<Part> => {
@@ -107,7 +123,11 @@ const handIn = async (
   agent: string | undefined,
   idempotencyKey: string,
 ): Promise<ExitCode> => {
-  const answer = await client.rpc<StreamResponse>('SendMessage', params, { agent, idempotencyKey });
+  const answer = await client
+    .rpc<StreamResponse>('SendMessage', params, { agent, idempotencyKey })
+    .catch((error: unknown) => {
+      throw error instanceof CliError && error.isTransient ? withWayBack(error, {}, undefined, idempotencyKey) : error;
+    });
   if (answer.task) {
     const { id } = answer.task;
     output.result(answer, () => id);
@@ -130,9 +150,12 @@ const sendAndWait = async (
   const printer = createTaskPrinter(output);
   let lastSeq: number | undefined;
   let isDirect = false;
+  let mayHaveArrived = false;
   const isDone = await untilInterrupted(async (signal) => {
-    const onBreak = (error: CliError, waitMs: number) =>
+    const onBreak = (error: CliError, waitMs: number) => {
+      mayHaveArrived = true;
       output.note(`${error.message} Trying again in ${waitMs / 1000} s.`);
+    };
     try {
       for await (const { seq, response } of followTask(client, beginning, { signal, onBreak })) {
         lastSeq = seq ?? lastSeq;
@@ -141,7 +164,11 @@ const sendAndWait = async (
         printer.show(response);
       }
     } catch (error) {
-      throw error instanceof CliError ? withWayBack(error, printer.end(), lastSeq, beginning.idempotencyKey) : error;
+      const shown = printer.end();
+      if (!(error instanceof CliError)) throw error;
+      throw mayHaveArrived || error.isTransient || shown.taskId !== undefined
+        ? withWayBack(error, shown, lastSeq, beginning.idempotencyKey)
+        : error;
     }
   });
   const shown = printer.end();
@@ -179,7 +206,7 @@ const conclude = (
       break;
     case 'input-required':
     case 'auth-required':
-      if (!output.isJson) output.line(statusText || 'The agent waits for an answer.');
+      output.stream(`${statusText || 'The agent waits for an answer.'}\n`);
       output.note(`Answer with: ${typed('send', '--task', taskId, '…')}`);
       break;
     case 'submitted':
@@ -194,17 +221,20 @@ const conclude = (
   return exitCodeOfState(state);
 };
 
-const wayBack = ({ taskId }: Shown, lastSeq: number | undefined, idempotencyKey: string): string =>
+const wayBack = ({ taskId }: Partial<Shown>, lastSeq: number | undefined, idempotencyKey: string): string =>
   taskId === undefined
     ? `It is not known whether the message arrived; this finds out: ${typed('send', '--idempotency-key', idempotencyKey)} and the same message`
     : `The task goes on. Watch: ${typed('watch', taskId, '--from', String(lastSeq ?? 0))}   Cancel: ${typed('tasks', 'cancel', taskId)}`;
 
 /** A failure in the middle: what was started goes on, and this is how to find it again. */
-const withWayBack = (error: CliError, shown: Shown, lastSeq: number | undefined, idempotencyKey: string): CliError => {
-  if (shown.taskId === undefined && !error.isTransient) return error;
-  return new CliError(error.code, error.message, {
+const withWayBack = (
+  error: CliError,
+  shown: Partial<Shown>,
+  lastSeq: number | undefined,
+  idempotencyKey: string,
+): CliError =>
+  new CliError(error.code, error.message, {
     next: wayBack(shown, lastSeq, idempotencyKey),
     exitCode: error.exitCode,
     cause: error,
   });
-};

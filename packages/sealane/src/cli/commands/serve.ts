@@ -23,6 +23,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findPortHolder } from '../port-holder.ts';
 import type { RunCommand } from '../run-command.ts';
 import { settleHeap } from '../settle-heap.ts';
+import { outliveReaders } from '../standard-streams.ts';
 
 export const addServeCommand = (program: Command, run: RunCommand): void => {
   addServeOptions(program.command('serve').description('run the service until Ctrl-C'))
@@ -60,6 +61,8 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
   const { output } = context;
   const loaded = context.load(flags);
   const { config } = loaded;
+  // `sealane serve | grep -m1 ready` reads one line and leaves.
+  outliveReaders();
   // Watched from the moment it was read: what is written while the service starts is taken in when it has.
   let onChange = (): void => void (isChanged = true);
   let isChanged = false;

@@ -20,7 +20,7 @@ import {
 } from '../service-manager/index.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 import { addServeOptions } from './serve.ts';
-import { wholeNumber } from './watch.ts';
+import { wholeNumber } from '../option-values.ts';
 
 export const addServiceCommand = (program: Command, run: RunCommand): void => {
   const service = program

@@ -3,18 +3,18 @@ import type { Command } from 'commander';
 import { STATES, textOf } from '#domain';
 import { nearestWord } from '#config';
 
-import type { ApiClient } from '../api-client.ts';
-import { usageError } from '../cli-error.ts';
+import { pathWord, type ApiClient } from '../api-client.ts';
+import { CliError, toCliError, usageError } from '../cli-error.ts';
 import type { ClientContext } from '../cli-context.ts';
-import { helpText, typed } from '../command-name.ts';
+import { helpText, optionWords, typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { writeNewFile } from '../new-file.ts';
+import { notEmpty, wholeNumber } from '../option-values.ts';
 import { oneLine, printable } from '../printable.ts';
 import type { RunCommand } from '../run-command.ts';
 import { table } from '../table.ts';
 import { messageText } from '../task-printer.ts';
 import { stateOf, type TaskView } from '../wire.ts';
-import { wholeNumber } from './watch.ts';
 
 interface ListOptions {
   readonly owner?: string;
@@ -30,12 +30,12 @@ export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>
   tasks
     .command('list', { isDefault: true })
     .description('tasks, the newest status first')
-    .option('--owner <owner>', 'only tasks of this owner')
-    .option('--agent <name>', 'only tasks of this agent')
+    .option('--owner <owner>', 'only tasks of this owner', notEmpty)
+    .option('--agent <name>', 'only tasks of this agent', notEmpty)
     .option('--state <state>', `only tasks in this state: ${STATES.join(', ')}`)
-    .option('--context <id>', 'only tasks of this conversation')
+    .option('--context <id>', 'only tasks of this conversation', notEmpty)
     .option('--limit <number>', 'at most this many, up to 200', wholeNumber, 50)
-    .option('--cursor <cursor>', 'go on where a list ended')
+    .option('--cursor <cursor>', 'go on where a list ended', notEmpty)
     .addHelpText(
       'after',
       helpText(
@@ -58,9 +58,12 @@ export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>
     .action((ids: readonly string[], _options, command: Command) =>
       run(command, async ({ output, client }) => {
         const service = await client();
-        const views: TaskView[] = [];
-        for (const id of ids) views.push(await service.post<TaskView>(`${pathOf(id)}/cancel`));
-        output.result({ tasks: views }, () => views.map(({ task }) => `${task.id}  ${stateOf(task.status)}`));
+        const { done, failure } = await eachOf(ids, (id) =>
+          service.post<TaskView>(`${pathOf(id)}/cancel`, undefined, ['task']),
+        );
+        if (done.length > 0)
+          output.result({ tasks: done }, () => done.map(({ task }) => `${task.id}  ${stateOf(task.status)}`));
+        if (failure) throw failure;
         return EXIT.ok;
       }),
     );
@@ -71,16 +74,17 @@ export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>
     .action((ids: readonly string[], _options, command: Command) =>
       run(command, async ({ output, client }) => {
         const service = await client();
-        for (const id of ids) await service.remove(pathOf(id));
-        output.result({ deleted: ids }, () => ids.map((id) => `${id}  deleted`));
+        const { done, failure } = await eachOf(ids, (id) => service.remove(pathOf(id)).then(() => id));
+        if (done.length > 0) output.result({ deleted: done }, () => done.map((id) => `${id}  deleted`));
+        if (failure) throw failure;
         return EXIT.ok;
       }),
     );
   tasks
     .command('export')
     .description('write tasks with all their events as lines of JSON')
-    .option('--owner <owner>', 'only tasks of this owner')
-    .option('--context <id>', 'only tasks of this conversation')
+    .option('--owner <owner>', 'only tasks of this owner', notEmpty)
+    .option('--context <id>', 'only tasks of this conversation', notEmpty)
     .option('--output <file>', 'write into this file instead of standard output')
     .option('--force', 'replace the file if it exists')
     .addHelpText(
@@ -92,7 +96,31 @@ export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>
     .action((options: ExportOptions, command: Command) => run(command, (context) => exportTasks(context, options)));
 };
 
-const pathOf = (id: string): string => `/admin/tasks/${encodeURIComponent(id)}`;
+const pathOf = (id: string): string => `/admin/tasks/${pathWord(id)}`;
+
+/** Does it to each of them, also after one that failed: what was done is told, and all that was not. */
+const eachOf = async <T>(
+  ids: readonly string[],
+  act: (id: string) => Promise<T>,
+): Promise<{ readonly done: readonly T[]; readonly failure: CliError | undefined }> => {
+  const done: T[] = [];
+  const failures: CliError[] = [];
+  for (const id of ids) {
+    try {
+      done.push(await act(id));
+    } catch (error) {
+      const failure = toCliError(error);
+      failures.push(failure);
+      // The others would only fail in the same way.
+      if (failure.exitCode === EXIT.unreachable || failure.exitCode === EXIT.notAllowed) break;
+    }
+  }
+  const [first] = failures;
+  if (first === undefined || failures.length === 1) return { done, failure: first };
+  const { code, next, exitCode } = first;
+  const message = failures.map((failure) => failure.message).join(' ');
+  return { done, failure: new CliError(code, message, { next, exitCode, cause: first }) };
+};
 
 const requireState = (state: string): void => {
   if ((STATES as readonly string[]).includes(state)) return;
@@ -109,10 +137,11 @@ const list = async ({ output, client }: ClientContext, { context, ...options }: 
     throw usageError('--limit is between 1 and 200.', typed('tasks', 'list', '--limit', '200'));
   const page = await (
     await client()
-  ).get<{ tasks: readonly TaskView[]; next?: string; total: number }>('/admin/tasks', {
-    ...options,
-    contextId: context,
-  });
+  ).get<{ tasks: readonly TaskView[]; next?: string; total: number }>(
+    '/admin/tasks',
+    { ...options, contextId: context },
+    ['tasks'],
+  );
   output.result(page, () =>
     page.tasks.length === 0
       ? 'No tasks.'
@@ -129,7 +158,9 @@ const list = async ({ output, client }: ClientContext, { context, ...options }: 
         ),
   );
   if (page.next !== undefined)
-    output.note(`${page.total} in all. More: ${typed('tasks', 'list', '--cursor', page.next)}`);
+    output.note(
+      `${page.total} in all. More: ${typed('tasks', 'list', ...optionWords({ ...options, context, cursor: page.next }))}`,
+    );
   return EXIT.ok;
 };
 
@@ -142,10 +173,10 @@ interface EventView {
 
 const show = async ({ output, client }: ClientContext, id: string, withEvents: boolean): Promise<ExitCode> => {
   const service = await client();
-  const view = await service.get<TaskView>(pathOf(id));
+  const view = await service.get<TaskView>(pathOf(id), {}, ['task']);
   const events = withEvents ? await allEvents(service, id) : [];
   output.result(withEvents ? { ...view, events } : view, () => [
-    ...describeTask(view),
+    ...describeTask(view).map((line) => printable(line)),
     ...(withEvents ? ['', ...describeEvents(events)] : []),
   ]);
   return EXIT.ok;
@@ -156,10 +187,8 @@ const EVENT_PAGE = 500;
 const allEvents = async (service: ApiClient, id: string): Promise<readonly EventView[]> => {
   const events: EventView[] = [];
   for (let isMore = true; isMore;) {
-    const page = await service.get<{ events: readonly EventView[] }>(`${pathOf(id)}/events`, {
-      after: events.at(-1)?.seq ?? 0,
-      limit: EVENT_PAGE,
-    });
+    const query = { after: events.at(-1)?.seq ?? 0, limit: EVENT_PAGE };
+    const page = await service.get<{ events: readonly EventView[] }>(`${pathOf(id)}/events`, query, ['events']);
     events.push(...page.events);
     isMore = page.events.length === EVENT_PAGE;
   }
@@ -175,16 +204,16 @@ const describeTask = ({ task, agent, owner, lane, createdAt, updatedAt }: TaskVi
   `lane     ${lane}`,
   `created  ${createdAt}`,
   `updated  ${updatedAt}`,
-  ...(task.status.message ? [`status   ${printable(messageText(task.status.message))}`] : []),
+  ...(task.status.message ? [`status   ${messageText(task.status.message)}`] : []),
   ...(task.history ?? []).flatMap((message) => [
     '',
     message.role === 'ROLE_USER' ? 'caller:' : 'agent:',
-    printable(messageText(message)),
+    messageText(message),
   ]),
   ...(task.artifacts ?? []).flatMap((artifact) => [
     '',
     `artifact ${artifact.name ?? artifact.artifactId}:`,
-    printable(messageText({ messageId: '', role: 'ROLE_AGENT', parts: artifact.parts })),
+    messageText({ messageId: '', role: 'ROLE_AGENT', parts: artifact.parts }),
   ]),
 ];
 

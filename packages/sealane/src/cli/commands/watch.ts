@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 
 import { textOf } from '#domain';
 
@@ -7,6 +7,7 @@ import type { ClientContext } from '../cli-context.ts';
 import { helpText, typed } from '../command-name.ts';
 import { EXIT, exitCodeOfState } from '../exit-codes.ts';
 import { followTask } from '../follow-task.ts';
+import { notEmpty, wholeNumber } from '../option-values.ts';
 import { oneLine } from '../printable.ts';
 import type { RunCommand } from '../run-command.ts';
 import { describePart, messageText } from '../task-printer.ts';
@@ -17,7 +18,7 @@ export const addWatchCommand = (program: Command, run: RunCommand<ClientContext>
   program
     .command('watch')
     .description('show the events of a task as they come, until it has ended')
-    .argument('<task>', 'id of the task')
+    .argument('<task>', 'id of the task', notEmpty)
     .option('--from <number>', 'only the events after this number', wholeNumber, 0)
     .addHelpText(
       'after',
@@ -66,9 +67,4 @@ const lineOf = ({ seq, response: { task, message, statusUpdate, artifactUpdate }
     );
   }
   return columns('message', message ? messageText(message) : '');
-};
-
-export const wholeNumber = (text: string): number => {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
 };

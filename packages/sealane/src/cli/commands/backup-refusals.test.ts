@@ -1,0 +1,115 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import { expect, test } from 'vitest';
+
+import { setUpCli, startScriptedService, startService } from '../cli-harness.fixture.ts';
+
+/** Nobody listens there, whatever else runs on this machine. */
+const OFFLINE = { env: { SEALANE_PORT: '1' } };
+
+test('a copy never takes the place of the database that a service writes to', async () => {
+  using cli = setUpCli();
+  const { url } = await startService(cli);
+  const database = join(cli.home, '.sealane', 'sealane.db');
+  for (const target of [database, '.sealane/../.sealane/sealane.db', `${database}.redo`]) {
+    expect(await cli.run(['backup', '--force', target, '--url', url])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is the database itself[^]*next: {2}sealane backup/),
+    });
+  }
+  expect(await cli.run(['backup', `${database}.copy`, '--url', url])).toMatchObject({ code: 0 });
+});
+
+test('a copy is for its owner only, also when no service runs', async () => {
+  using cli = setUpCli();
+  const { child, done } = await startService(cli);
+  child.kill('SIGTERM');
+  await done;
+  expect(await cli.run(['backup', 'copy.db', '--json'], OFFLINE)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"from":"file"'),
+  });
+  expect(statSync(join(cli.home, 'copy.db')).mode & 0o777).toBe(0o600);
+});
+
+test('a copy that may lack the last moment says so to scripts, too', async () => {
+  using cli = setUpCli();
+  const { child, done, url } = await startService(cli);
+  await cli.run(['send', 'hello', '--url', url]);
+  child.kill('SIGKILL');
+  await done;
+  const database = join(cli.home, '.sealane', 'sealane.db');
+  rmSync(`${database}.redo`);
+  const warning = expect.stringContaining('sealane.db.redo is missing');
+  const made = await cli.run(['backup', 'copy.db', '--json'], OFFLINE);
+  expect(JSON.parse(made.stdout)).toMatchObject({ from: 'file', warning });
+  const restored = await cli.run(['restore', database, '--data-dir', 'other', '--json']);
+  expect(JSON.parse(restored.stdout)).toMatchObject({ kept: null, warning });
+});
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('a copy that %s stops leaves no file', async (signal, expected) => {
+  await using service = await startScriptedService(({ response }) => {
+    response.writeHead(200, { 'content-type': 'application/octet-stream' });
+    response.write(Buffer.alloc(100_000));
+  });
+  using cli = setUpCli(service);
+  mkdirSync(join(cli.home, 'copies'));
+  for (const words of [
+    ['backup', 'copies/a.db'],
+    ['tasks', 'export', '--output', 'copies/a.jsonl'],
+  ]) {
+    const { child, done } = cli.start(words);
+    await expect.poll(() => readdirSync(join(cli.home, 'copies')), { timeout: 15_000 }).toHaveLength(1);
+    child.kill(signal);
+    expect(await done).toMatchObject({ code: expected });
+    expect(readdirSync(join(cli.home, 'copies'))).toEqual([]);
+  }
+});
+
+test('a place that cannot be written is told in words', async () => {
+  await using service = await startScriptedService(({ response }) => void response.end('{}\n'));
+  using cli = setUpCli(service);
+  mkdirSync(join(cli.home, 'folder'));
+  const write = (target: string) => cli.run(['tasks', 'export', '--force', '--output', target]);
+  expect(await write('absent/x.jsonl')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/There is no folder absent\.\nnext: {2}make it/),
+  });
+  expect(await write('folder')).toMatchObject({ code: 1, stderr: expect.stringContaining('folder is a folder.') });
+  expect(await write('y'.repeat(300))).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/cannot be written \(ENAMETOOLONG\)\.\nnext: {2}choose another place/),
+  });
+});
+
+test('a database of another program, or of a newer version, is not put in the place of a good one', async () => {
+  using cli = setUpCli();
+  const { child, done, url } = await startService(cli);
+  await cli.run(['send', 'keep me', '--url', url]);
+  child.kill('SIGTERM');
+  await done;
+  expect(await cli.run(['backup', 'newer.db'], OFFLINE)).toMatchObject({ code: 0 });
+  {
+    using newer = new DatabaseSync(join(cli.home, 'newer.db'));
+    newer.exec('PRAGMA user_version = 999');
+    using foreign = new DatabaseSync(join(cli.home, 'foreign.db'));
+    foreign.exec('CREATE TABLE tasks (id TEXT); INSERT INTO tasks VALUES (1)');
+  }
+  const database = join(cli.home, '.sealane', 'sealane.db');
+  const before = readFileSync(database);
+  expect(await cli.run(['restore', 'newer.db'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('was written by a newer Sealane (schema 999'),
+  });
+  expect(await cli.run(['restore', 'foreign.db'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is a database, but not one of Sealane'),
+  });
+  expect(readFileSync(database).equals(before)).toBe(true);
+  expect(existsSync(`${database}.restoring`)).toBe(false);
+});
