@@ -26,10 +26,12 @@ export interface Service {
 export const startService = async (config: Config, { log }: { readonly log: Logger }): Promise<Service> => {
   let current = config;
   const connectors = createConnectorCache();
-  const agentsOf = ({ agents, tasks }: Config): Record<string, AgentOptions> =>
-    Object.fromEntries(
+  const agentsOf = ({ agents, tasks }: Config): Record<string, AgentOptions> => {
+    connectors.keepOnly(Object.keys(agents));
+    return Object.fromEntries(
       Object.entries(agents).map(([name, agent]) => [name, agentOptions(agent, tasks, connectors.get(name, agent))]),
     );
+  };
 
   const { tasks, limits } = config;
   const store = storeTarget(config);
@@ -107,6 +109,10 @@ const keyOverride = ({ keys }: Config, name: string) => {
 const createConnectorCache = () => {
   const known = new Map<string, { readonly settings: string; readonly connector: AgentConnector }>();
   return {
+    /** The others are closed when their runs are over, and must not come back. */
+    keepOnly: (names: readonly string[]): void => {
+      for (const name of known.keys()) if (!names.includes(name)) known.delete(name);
+    },
     get: (name: string, agent: AgentConfig): AgentConnector => {
       const settings = JSON.stringify(agent);
       const cached = known.get(name);

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 
-import type { AgentConnector } from '#agents';
+import { type AgentConnector, closeConnector } from '#agents';
+import { SealaneError } from '#domain';
 import {
   type AgentEntry,
   type AgentExtension,
   type AgentSkill,
+  checkAgents,
   createAgentRegistry,
   createEngine,
   type Engine,
@@ -29,7 +31,7 @@ import {
 } from '#observability';
 import { type Capabilities, type CardOptions, createProtocol } from '#protocol';
 import { createPushWorker, createTargetGuard, type PushSettings } from '#push';
-import { type LaneStore, openStore, requireTaskStore, type Storage } from '#store';
+import { type LaneStore, openStore, requireStorage, type Storage } from '#store';
 
 import { encodePush } from './encode-push.ts';
 import { newId } from './new-id.ts';
@@ -96,7 +98,7 @@ export interface Sealane extends AsyncDisposable {
   readonly app: FastifyInstance;
   /** Speaks gRPC as well, on a port of its own, until `close`; answers its address, like `127.0.0.1:7421`. */
   listenGrpc(options?: GrpcListenOptions): Promise<string>;
-  /** Exchanges the agents; runs that go on keep theirs. */
+  /** Exchanges the agents; runs that go on keep theirs. Throws `bad-config`, and changes nothing, if one cannot be run. */
   replaceAgents(agents: SealaneOptions['agents']): void;
   /** Drains and closes everything that it opened; a storage of your own stays open. */
   close(): Promise<void>;
@@ -106,7 +108,7 @@ const ANYTHING = ['text/plain', 'application/json', '*/*'];
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry => {
-  const options: AgentOptions = 'connector' in agent ? agent : { connector: agent };
+  const options: AgentOptions = isObject(agent) && 'connector' in agent ? agent : { connector: agent };
   return {
     name,
     connector: options.connector,
@@ -129,8 +131,14 @@ const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry
 const portOf = (address: ReturnType<FastifyInstance['server']['address']>): number | undefined =>
   typeof address === 'object' ? address?.port : undefined;
 
-const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] =>
-  Object.entries(agents).map(([name, agent]) => entryOf(name, agent));
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] => {
+  if (!isObject(agents)) throw new SealaneError('bad-config', 'agents must be an object: connectors by name.');
+  const entries = Object.entries(agents).map(([name, agent]) => entryOf(name, agent));
+  checkAgents(entries);
+  return entries;
+};
 
 /** An agent that is paused here stops here at once, not at the next look into the store. */
 const withNews = (lanes: LaneStore, tell: () => Promise<void>): LaneStore => ({
@@ -155,7 +163,7 @@ export const createSealane = async (options: SealaneOptions): Promise<Sealane> =
 
 const startOn = async (storage: Storage, options: SealaneOptions): Promise<Sealane> => {
   const log = options.log ?? pino({ level: 'silent' });
-  requireTaskStore(storage.tasks);
+  requireStorage(storage);
   for (const notice of storage.notices ?? []) log.warn(notice);
   const now = Date.now;
   const startedAt = now();
@@ -182,6 +190,9 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     ...(options.givenKeys && { given: options.givenKeys }),
     ...(options.keyOverrides && { overrides: options.keyOverrides }),
   });
+  if (options.ratePerMinute !== undefined && !(options.ratePerMinute > 0)) {
+    throw new SealaneError('bad-config', `ratePerMinute must be above 0, not ${String(options.ratePerMinute)}.`);
+  }
   const httpOptions: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: join(tmpdir()), ...options.http };
   const rateLimiter = createRateLimiter({
     now: () => performance.now(),
@@ -226,12 +237,19 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     observers: [metrics.push, createPushLogObserver(log)],
     ...(options.push && { settings: options.push }),
   });
-  await engine.start();
+  try {
+    await engine.start();
+  } catch (error) {
+    await engine.stop();
+    throw error;
+  }
   push.start();
 
   const { host, bodyLimitBytes, publicUrl, prefix } = httpOptions;
   let grpc: Promise<GrpcServer> | undefined;
+  let closed: Promise<void> | undefined;
   const listenGrpc: Sealane['listenGrpc'] = async ({ publicAddress, ...given } = {}) => {
+    if (closed) throw new SealaneError('unavailable', 'The service is closed: gRPC cannot listen any more.');
     if (grpc) throw new Error(`gRPC listens already, at ${(await grpc).address}.`);
     const baseUrl = (authority: string): string =>
       publicUrl?.replace(/\/+$/, '') ??
@@ -249,16 +267,34 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     }
   };
 
-  let closed: Promise<void> | undefined;
+  /** One that cannot be closed, or never is, keeps nothing else from closing. */
+  const closeAgent = (connector: AgentConnector): Promise<void> =>
+    closeConnector(connector).catch((error: unknown) =>
+      log.error({ err: error, connector: connector.kind }, 'an agent could not be closed'),
+    );
   const close = (): Promise<void> =>
     (closed ??= (async () => {
+      await using cleanUp = new AsyncDisposableStack();
+      // Whatever fails, the rest is closed; the last that is written here is the first that is done.
+      cleanUp.defer(async () => {
+        if (typeof options.store === 'string') await storage.close();
+      });
+      cleanUp.defer(async () => {
+        await tracing
+          .shutdown()
+          .catch((error: unknown) => log.warn({ err: error }, 'the last spans were not exported'));
+      });
+      cleanUp.defer(async () => {
+        const connectors = new Set(registry.list().map(({ connector }) => connector));
+        await Promise.all([...connectors].map(closeAgent));
+      });
+      cleanUp.defer(() => engine.dismiss());
+      cleanUp.defer(async () => {
+        await Promise.all([app.close(), grpc?.then((server) => server.close())]);
+      });
       // Runs may end while nobody new is let in; streams are told last, so that they see those ends.
       await engine.stop();
       await push.stop();
-      await Promise.all([app.close(), grpc?.then((server) => server.close())]);
-      await Promise.all(registry.list().map(({ connector }) => connector.close()));
-      await tracing.shutdown().catch((error: unknown) => log.warn({ err: error }, 'the last spans were not exported'));
-      if (typeof options.store === 'string') await storage.close();
     })());
 
   return {
@@ -273,9 +309,15 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     replaceAgents: (agents) => {
       const before = registry.list();
       registry.replaceAll(entriesOf(agents));
-      const kept = new Set(registry.list().map(({ connector }) => connector));
-      for (const entry of before) {
-        if (!kept.has(entry.connector)) void engine.drained(entry).then(() => entry.connector.close());
+      const isServed = (connector: AgentConnector): boolean =>
+        registry.list().some((entry) => entry.connector === connector);
+      for (const connector of new Set(before.map((entry) => entry.connector))) {
+        if (isServed(connector)) continue;
+        const entries = before.filter((entry) => entry.connector === connector);
+        // It may be back by the time its runs are over.
+        void Promise.all(entries.map((entry) => engine.drained(entry))).then(() =>
+          isServed(connector) ? undefined : closeAgent(connector),
+        );
       }
     },
   };

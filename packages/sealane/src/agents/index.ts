@@ -19,4 +19,5 @@ export type {
   Turn,
   TurnEnd,
 } from './agent-connector.ts';
+export { closeConnector } from './close-connector.ts';
 export { sessionKeyOf } from './session-key.ts';

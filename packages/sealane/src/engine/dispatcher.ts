@@ -21,7 +21,8 @@ export interface Dispatcher {
   runningOf(agent: AgentName): number;
   setPaused(agents: readonly AgentName[]): void;
   start(): void;
-  stop(): void;
+  /** Claims nothing more; resolves when what was being claimed has begun. */
+  stop(): Promise<void>;
 }
 
 export const createDispatcher = (options: {
@@ -42,6 +43,7 @@ export const createDispatcher = (options: {
   let paused: ReadonlySet<AgentName> = new Set();
   let isStopped = true;
   let isClaiming = false;
+  let claiming: Promise<void> = Promise.resolve();
   let isKicked = false;
   let isReady = false;
   let poll: NodeJS.Timeout | undefined;
@@ -105,7 +107,7 @@ export const createDispatcher = (options: {
   const kick = (isHint: boolean): void => {
     isKicked = true;
     isReady ||= isHint;
-    if (!isStopped && !isClaiming) void claimAll();
+    if (!isStopped && !isClaiming) claiming = claimAll();
   };
 
   return {
@@ -145,6 +147,7 @@ export const createDispatcher = (options: {
     stop: () => {
       isStopped = true;
       clearInterval(poll);
+      return claiming;
     },
   };
 };

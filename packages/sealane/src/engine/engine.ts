@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { LookAhead } from '#agents';
 import type { Message } from '#domain';
-import type { ClaimedRun, InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
+import type { InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
+import { type Arrivals, createArrivals } from './arrivals.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createJanitor } from './janitor.ts';
@@ -15,7 +16,7 @@ import { createPersist } from './persist.ts';
 import type { CheckWebhook } from './push-configs.ts';
 import { recoverRun } from './recovery.ts';
 import { createTaskService } from './service.ts';
-import { DEFAULT_SETTINGS, type EngineSettings } from './settings.ts';
+import { type EngineSettings, settingsOf } from './settings.ts';
 import type { TaskService } from './task-service.ts';
 
 export interface EngineOptions {
@@ -36,6 +37,8 @@ export interface Engine {
   start(): Promise<void>;
   /** Drains: starts nothing, gives runs some time, aborts what is left, and gives up the lease. */
   stop(): Promise<void>;
+  /** After a stop: whoever still waits for a task, or reads its events, is told that there is no more. */
+  dismiss(): void;
   readonly instance: string;
   isStopping(): boolean;
   runningOf(agent: string): number;
@@ -55,6 +58,7 @@ export interface EngineParts {
   readonly feed: Feed;
   readonly registry: AgentRegistry;
   readonly dispatcher: Dispatcher;
+  readonly arrivals: Arrivals;
   readonly runs: LiveRuns;
   readonly settings: EngineSettings;
   readonly observer: EngineObserver;
@@ -75,8 +79,9 @@ const STRAY_MS = 30_000;
 export const createEngine = (options: EngineOptions): Engine => {
   const { registry, now, newId, observer = {} } = options;
   const { tasks: store, upkeep, lanes, pushConfigs } = options.storage;
-  const settings: EngineSettings = { ...DEFAULT_SETTINGS, ...options.settings };
+  const settings = settingsOf(options.settings);
   const stopping = new AbortController();
+  const arrivals = createArrivals();
   const onProblem = (what: string) => (error: unknown) => observer.problem?.(what, error);
 
   // Where one process owns the store, every commit is told here; a look now and then is for what nobody thought of.
@@ -109,9 +114,15 @@ export const createEngine = (options: EngineOptions): Engine => {
 
   const begin = (run: Run, instance: InstanceId, ahead?: LookAhead): void => {
     const entry = registry.find(run.agent);
-    if (!lease.isValid() || instance !== lease.instance || !entry) {
-      // Too late (that lease may be lost and another held by now), or nobody to do it: whoever reaps it decides.
+    if (!lease.isValid() || instance !== lease.instance) {
+      // Too late (that lease may be lost and another held by now): whoever reaps it decides.
       dispatcher.vacate(run.agent);
+      return;
+    }
+    if (!entry) {
+      // Its agent was taken away while the store was asked. The run is ours, so nobody else will end it.
+      dispatcher.vacate(run.agent);
+      void recover(run);
       return;
     }
     runs.start(run, entry, (turn, io) => entry.connector.run(turn, io, ahead));
@@ -140,7 +151,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     onProblem: onProblem('The janitor failed'),
   });
 
-  const recoverOne = ({ run }: ClaimedRun): Promise<void> =>
+  const recoverOne = (run: Run): Promise<void> =>
     recoverRun(
       {
         persist,
@@ -162,10 +173,10 @@ export const createEngine = (options: EngineOptions): Engine => {
 
   /** Runs between their reaping and their end, which are not live and not lost either. */
   const recovering = new Set<TaskId>();
-  const recover = async (orphan: ClaimedRun): Promise<void> => {
-    const { taskId } = orphan.run.token;
+  const recover = async (run: Run): Promise<void> => {
+    const { taskId } = run.token;
     recovering.add(taskId);
-    await recoverOne(orphan).catch(onProblem('A run could not be recovered'));
+    await recoverOne(run).catch(onProblem('A run could not be recovered'));
     recovering.delete(taskId);
   };
 
@@ -176,7 +187,7 @@ export const createEngine = (options: EngineOptions): Engine => {
         ? await store.reap(lease.instance, now(), store.exclusive ? undefined : mine)
         : [];
       if (orphans.length === 0) return;
-      for (const orphan of orphans) void recover(orphan);
+      for (const { run } of orphans) void recover(run);
     }
   };
 
@@ -200,6 +211,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     feed,
     registry,
     dispatcher,
+    arrivals,
     runs,
     settings,
     observer,
@@ -228,17 +240,22 @@ export const createEngine = (options: EngineOptions): Engine => {
     },
     stop: async () => {
       isStopping = true;
-      dispatcher.stop();
+      const claimed = dispatcher.stop();
       janitor.stop();
       clearInterval(heart);
+      // A store that does not answer is waited for no longer than its lease lasts, which ends by itself.
+      const patience = () => delay(Math.max(1000, settings.leaseMs), undefined, { ref: false });
+      // What was let in before has its run, too, and the same time as the others.
+      await Promise.race([Promise.all([claimed, arrivals.none()]), patience()]);
       const isIdle = runs.idle();
       await Promise.race([isIdle, delay(settings.drainMs, undefined, { ref: false })]);
       runs.stopAll('shutdown');
       await Promise.race([isIdle, delay(settings.cancelGraceMs + 1000, undefined, { ref: false })]);
       stopping.abort();
       waking?.[Symbol.dispose]();
-      await lease.stop().catch(onProblem('The lease could not be given up'));
+      await Promise.race([lease.stop().catch(onProblem('The lease could not be given up')), patience()]);
     },
+    dismiss: () => feed.close(),
     get instance() {
       return lease.instance;
     },

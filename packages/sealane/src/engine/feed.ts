@@ -21,6 +21,8 @@ export interface Feed {
   wake(ids: readonly TaskId[]): void;
   /** The task was deleted: whoever follows or awaits it is done. */
   forget(id: TaskId): void;
+  /** Nothing more will be told here: whoever waits is done, and whoever reads is when it has read what there is. */
+  close(): void;
   /** Starts to keep the task's events; what is published between this and `events` is not missed. */
   follow(scope: Scope, id: TaskId): Follower;
   /**
@@ -71,6 +73,7 @@ const PAGE_BYTES = 256 * 1024;
 
 export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   const entries = new BriefMap<Entry>();
+  let isClosed = false;
 
   const entryOf = (id: TaskId): Entry => {
     let entry = entries.get(id);
@@ -189,6 +192,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
               continue;
             }
           }
+          if (isClosed) return;
           const isRoused = await sleep(entry, pollMs, signal);
           if (!isRoused && !signal.aborted) {
             if ((await store.find(scope, id)) === undefined) return;
@@ -227,6 +231,17 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       rouse(entry);
       void settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
     },
+    close: () => {
+      isClosed = true;
+      clearInterval(poll);
+      for (const [id, entry] of entries.entries()) {
+        rouse(entry);
+        const { waiters } = entry;
+        entry.waiters = [];
+        leave(id, entry);
+        for (const waiter of waiters) waiter.settle(undefined);
+      }
+    },
     follow,
     settled: (scope, id, after, { waitMs, signal, isCurrent }) => {
       const entry = entryOf(id);
@@ -244,8 +259,8 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         };
         const timer = setTimeout(giveUp, waitMs);
         entry.waiters.push(waiter);
-        poll ??= startPolling();
-        if (signal.aborted) giveUp();
+        if (!isClosed) poll ??= startPolling();
+        if (signal.aborted || isClosed) giveUp();
         else signal.addEventListener('abort', giveUp, { once: true });
         if (!isCurrent) void checkWaiters(scope, id, entry);
       });

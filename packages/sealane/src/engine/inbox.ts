@@ -9,18 +9,19 @@ export interface Inbox extends AsyncIterable<Message> {
 export const createInbox = (): Inbox => {
   const messages: Message[] = [];
   let isClosed = false;
-  let notify: (() => void) | undefined;
+  let sleepers: (() => void)[] = [];
   const next = async (): Promise<IteratorResult<Message>> => {
     for (;;) {
       const message = messages.shift();
       if (message) return { done: false, value: message };
       if (isClosed) return { done: true, value: undefined };
-      await new Promise<void>((resolve) => (notify = resolve));
+      await new Promise<void>((resolve) => sleepers.push(resolve));
     }
   };
   const wake = (): void => {
-    notify?.();
-    notify = undefined;
+    const roused = sleepers;
+    sleepers = [];
+    for (const wakeUp of roused) wakeUp();
   };
   return {
     deliver: (message) => {

@@ -5,6 +5,7 @@
  */
 export type { AgentEntry, AgentExtension, AgentRegistry, AgentSkill } from './agent-registry.ts';
 export { createAgentRegistry } from './agent-registry.ts';
+export { checkAgents } from './check-agents.ts';
 export type { Engine, EngineOptions } from './engine.ts';
 export { createEngine } from './engine.ts';
 export type { EngineObserver, RunObserver } from './observer.ts';

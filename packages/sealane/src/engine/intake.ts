@@ -1,4 +1,4 @@
-import type { LookAhead } from '#agents';
+import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
 import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
 
@@ -18,6 +18,17 @@ interface Entered extends Admitted {
 }
 
 const NO_TASK: { readonly id?: string } = {};
+
+/** The lane's key. Without one that is a text, turns of different callers could meet in a lane. */
+const sessionOf = ({ name, connector }: AgentEntry, scope: SessionScope): string => {
+  const session: unknown = connector.session(scope);
+  if (typeof session === 'string' && session !== '') return session;
+  throw new SealaneError(
+    'invalid-agent-response',
+    `The agent "${name}" gave no session key for the message: session() must answer a string that is not empty.`,
+    { facts: { agent: name } },
+  );
+};
 
 /** How messages become turns: of a new task, of the task they name, or of the task that their caller gave a name. */
 export const createIntake = (
@@ -80,7 +91,7 @@ export const createIntake = (
     const push = request.push && !direct ? webhookOf(request.push, id) : undefined;
     let ahead: LookAhead | undefined;
     const entered = await withSlot(entry.name, NO_TASK, (slot) => {
-      const session = connector.session(scope);
+      const session = sessionOf(entry, scope);
       // Where all writes go through us, whatever ended in this lane before our commit was over before this look.
       if (slot && store.exclusive) ahead = connector.lookAhead?.(session);
       const admission: Writable<Admission> = {
@@ -158,10 +169,7 @@ export const createIntake = (
     return admitNew(caller, request, undefined);
   };
 
-  return async (caller, request) => {
-    if (parts.isStopping()) {
-      throw new SealaneError('unavailable', 'The service is stopping. Try again in a moment.', { retryAfterMs: 5000 });
-    }
+  const takeIn: Intake = async (caller, request) => {
     for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
     const admitted = await enter(caller, request);
     const { task, events, run, slot, ahead } = admitted;
@@ -170,5 +178,17 @@ export const createIntake = (
     if (run && slot) parts.begin(run, slot.instance, ahead);
     if (!admitted.again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
     return admitted;
+  };
+
+  return async (caller, request) => {
+    if (parts.isStopping()) {
+      throw new SealaneError('unavailable', 'The service is stopping. Try again in a moment.', { retryAfterMs: 5000 });
+    }
+    parts.arrivals.begin();
+    try {
+      return await takeIn(caller, request);
+    } finally {
+      parts.arrivals.end();
+    }
   };
 };

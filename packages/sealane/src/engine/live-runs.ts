@@ -2,7 +2,8 @@ import { BriefMap, type Event } from '#domain';
 import type { InstanceId, Run, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
-import { type Beginning, type LiveRun, type RunnerDeps, startRun, type StopReason } from './runner.ts';
+import type { StopReason } from './run-end.ts';
+import { type Beginning, type LiveRun, type RunnerDeps, startRun } from './runner.ts';
 
 /** The runs of this instance, by task. */
 export interface LiveRuns {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 import type { RunIo, Turn, TurnEnd } from '#agents';
 import type { NewEvent, State } from '#domain';
 import type { Run } from '#store';
@@ -7,8 +9,8 @@ import type { Persist } from './persist.ts';
 import type { Beginning } from './runner.ts';
 import type { EngineSettings } from './settings.ts';
 
-/** How long an agent may take to say whether a run of it is dead. */
-const STOP_MS = 30_000;
+/** How long an agent may take to say whether a run of it is dead; no longer than the lane would be held without it. */
+const LONGEST_STOP_MS = 30_000;
 
 /**
  * What becomes of a run whose instance is gone. In this order: it is taken up again if the connector can; otherwise
@@ -35,12 +37,13 @@ export const recoverRun = async (
   const mayGoOn = !run.ended && !run.cancelRequested && !isOverdue && entry !== undefined;
 
   const { ref } = run;
+  const stopMs = Math.min(LONGEST_STOP_MS, settings.quarantineMs);
   if (mayGoOn && ref && entry.connector.reattach) {
-    deps.start(run, entry, reattached(entry, ref));
+    deps.start(run, entry, reattached(entry, ref, stopMs));
     return;
   }
 
-  const fate = entry && ref ? await stopOf(entry, ref) : 'dead';
+  const fate = entry && ref ? await stopOf(entry, ref, stopMs) : 'dead';
   const retries = mayGoOn && entry.recovery === 'retry' && run.attempt < entry.maxAttempts;
   if (retries) {
     const refused = await persist.append(token, [
@@ -68,11 +71,11 @@ export const recoverRun = async (
 
 /** The agent's own answer if its run is still there; otherwise a failure that may be tried again. */
 const reattached =
-  (entry: AgentEntry, ref: NonNullable<Run['ref']>): Beginning =>
+  (entry: AgentEntry, ref: NonNullable<Run['ref']>, stopMs: number): Beginning =>
   async (turn: Turn, io: RunIo): Promise<TurnEnd> => {
     const end = await entry.connector.reattach?.(ref, turn, io);
     if (end !== undefined && end !== 'gone') return end;
-    await stopOf(entry, ref);
+    await stopOf(entry, ref, stopMs);
     return {
       state: 'failed',
       reason: 'interrupted',
@@ -81,9 +84,12 @@ const reattached =
     };
   };
 
-const stopOf = async (entry: AgentEntry, ref: NonNullable<Run['ref']>): Promise<'dead' | 'unknown'> => {
+const stopOf = async (entry: AgentEntry, ref: NonNullable<Run['ref']>, stopMs: number): Promise<'dead' | 'unknown'> => {
+  const signal = AbortSignal.timeout(stopMs);
   try {
-    return await entry.connector.stop(ref, AbortSignal.timeout(STOP_MS));
+    // It may be deaf to the signal, and what it answers may be anything.
+    const fate: unknown = await Promise.race([entry.connector.stop(ref, signal), once(signal, 'abort')]);
+    return fate === 'dead' ? 'dead' : 'unknown';
   } catch {
     return 'unknown';
   }

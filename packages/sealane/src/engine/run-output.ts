@@ -1,7 +1,8 @@
 import type { RunEvent } from '#agents';
-import { type Artifact, type NewEvent, type Part, SealaneError } from '#domain';
+import { type Artifact, type JsonObject, type Message, type NewEvent, SealaneError } from '#domain';
 import type { RunToken } from '#store';
 
+import { weighArtifact, weighMessage, weighMetadata } from './agent-words.ts';
 import type { RunnerDeps } from './runner.ts';
 
 /** How many events may wait for the disk before an agent is slowed down. */
@@ -43,6 +44,8 @@ export class RunOutput {
   #underWay: Promise<unknown> | undefined;
   #isClosed = false;
   #refusal: SealaneError | undefined;
+  /** What was wrong with words that nobody could read; what was said before them stays. */
+  #fault: unknown;
   #room: (() => void)[] = [];
   #taskBytes = 0;
   readonly #artifactBytes: Record<string, number> = Object.create(null) as Record<string, number>;
@@ -58,20 +61,41 @@ export class RunOutput {
     this.#onRefused = onRefused;
   }
 
-  async emit(said: RunEvent): Promise<void> {
-    if (this.#refusal) throw this.#refusal;
-    if (this.#isClosed) return;
-    this.#pending.push(this.#eventOf(said));
+  /** An agent that does not wait for the answer misses a refusal; that must not end the process. */
+  emit(said: RunEvent): Promise<void> {
+    const refusal = this.#refusal ?? this.#fault;
+    if (refusal !== undefined) return unwatched(Promise.reject(refusal));
+    if (this.#isClosed) return ACCEPTED;
+    try {
+      this.#pending.push(this.#eventOf(said));
+    } catch (error) {
+      if (!isTooLarge(error)) this.#misspoke(error);
+      return unwatched(Promise.reject(error));
+    }
     if (!this.#isWriting) {
       this.#isWriting = true;
       // Deferred, so that an agent that answers at once has its answer and its end in one commit.
       setImmediate(() => void this.#write());
     }
-    while (this.#pending.length >= WINDOW_EVENTS || this.#pendingBytes >= WINDOW_BYTES) {
+    return this.#hasRoom() ? ACCEPTED : unwatched(this.#waitForRoom());
+  }
+
+  #hasRoom(): boolean {
+    return this.#pending.length < WINDOW_EVENTS && this.#pendingBytes < WINDOW_BYTES;
+  }
+
+  async #waitForRoom(): Promise<void> {
+    while (!this.#hasRoom()) {
       if (this.#refusal) throw this.#refusal;
       if (this.#isClosed) return;
       await new Promise<void>((resolve) => this.#room.push(resolve));
     }
+  }
+
+  #misspoke(error: unknown): void {
+    this.#fault = error;
+    this.#deps.observer.problem?.(UNWRITABLE, error, { taskId: this.#token.taskId });
+    this.#onRefused('unwritable');
   }
 
   /** Everything said so far that is not written yet; nothing more is accepted. The caller writes it with the end. */
@@ -117,35 +141,49 @@ export class RunOutput {
 
   #eventOf(event: RunEvent): NewEvent {
     if (event.kind === 'ask') {
-      this.#pendingBytes += STATUS_BYTES;
-      return { kind: 'status-reported', state: event.state, message: event.message };
+      const { state, message } = event;
+      if (state !== 'input-required' && state !== 'auth-required')
+        throw new TypeError(`"${String(state)}" asks nothing.`);
+      this.#weighStatus(message, undefined);
+      return { kind: 'status-reported', state, ...(message && { message: copied(message) }) };
     }
     if (event.kind === 'status') {
       const { message, metadata } = event;
-      this.#pendingBytes += STATUS_BYTES;
-      return { kind: 'status-reported', state: 'working', ...(message && { message }), ...(metadata && { metadata }) };
+      this.#weighStatus(message, metadata);
+      return {
+        kind: 'status-reported',
+        state: 'working',
+        ...(message && { message: copied(message) }),
+        ...(metadata && { metadata }),
+      };
     }
     const { artifact, lastChunk, metadata } = event;
+    const bytes = weighArtifact(artifact) + weighMetadata(metadata);
     // A new attempt starts its answer anew: its first chunk replaces what the lost attempt left unfinished.
     const append = event.append === true && artifact.artifactId in this.#artifactBytes;
-    this.#pendingBytes += this.#weigh(artifact, append);
+    this.#pendingBytes += this.#weigh(artifact, append, bytes);
     for (const { text } of artifact.parts) {
       if (text === undefined || this.answer.length >= STATUS_TEXT) continue;
       this.answer += text.slice(0, STATUS_TEXT - this.answer.length);
     }
     return {
       kind: 'artifact-added',
-      artifact,
+      artifact: copied(artifact),
       ...(append && { append }),
       ...(lastChunk && { lastChunk }),
       ...(metadata && { metadata }),
     };
   }
 
-  #weigh({ artifactId, parts }: Artifact, isAppended: boolean): number {
+  #weighStatus(message: Message | undefined, metadata: JsonObject | undefined): void {
+    const { eventBytes } = this.#deps.settings;
+    const bytes = (message === undefined ? 0 : weighMessage(message)) + weighMetadata(metadata);
+    if (bytes > eventBytes) throw this.#tooLarge('limits.eventBytes', eventBytes);
+    this.#pendingBytes += STATUS_BYTES + bytes;
+  }
+
+  #weigh({ artifactId }: Artifact, isAppended: boolean, bytes: number): number {
     const { settings } = this.#deps;
-    let bytes = artifactId.length;
-    for (const part of parts) bytes += sizeOf(part);
     const size = (isAppended ? (this.#artifactBytes[artifactId] ?? 0) : 0) + bytes;
     this.#artifactBytes[artifactId] = size;
     this.#taskBytes += bytes;
@@ -163,8 +201,18 @@ export class RunOutput {
   }
 }
 
-const sizeOf = (part: Part): number =>
-  (part.text?.length ?? 0) +
-  (part.raw?.length ?? 0) +
-  (part.url?.length ?? 0) +
-  (part.data === undefined ? 0 : JSON.stringify(part.data).length);
+/** An agent may use the same object for its next words, before these are written. */
+const copied = <T extends Message | Artifact>(words: T): T => ({
+  ...words,
+  parts: words.parts.map((part) => ({ ...part })),
+});
+
+const ACCEPTED = Promise.resolve();
+
+const isTooLarge = (error: unknown): boolean => error instanceof SealaneError && error.code === 'too-large';
+
+/** Whoever awaits it sees how it ended; nobody has to. */
+export const unwatched = <T>(promise: Promise<T>): Promise<T> => {
+  promise.catch(() => undefined);
+  return promise;
+};

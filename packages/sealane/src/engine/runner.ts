@@ -1,19 +1,16 @@
 import type { RunEvent, RunIo, RunRef, Turn, TurnEnd } from '#agents';
-import { type Event, type Message, type NewEvent, SealaneError, type State } from '#domain';
+import { type Event, type Message, type NewEvent, SealaneError } from '#domain';
 import type { Finished, Result, Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
+import { textOfThrown, weighEnd, weighMetadata } from './agent-words.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import type { EngineObserver, RunObserver } from './observer.ts';
 import type { Persist } from './persist.ts';
-import { RunOutput, UNWRITABLE } from './run-output.ts';
+import { agentEnd, type EndEvent, stoppedEnd, type StopReason, thrownEnd, TOO_LARGE } from './run-end.ts';
+import { RunOutput, unwatched, UNWRITABLE } from './run-output.ts';
 import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
-
-type EndEvent = NewEvent & { readonly kind: 'turn-ended' };
-
-/** Why a run was told to stop. */
-export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' | 'too-large' | 'unwritable';
 
 /** A run of this instance, from its claim to the release of its lane. */
 export interface LiveRun {
@@ -138,13 +135,24 @@ class OneRun implements LiveRun {
   }
 
   emit(event: RunEvent): Promise<void> {
-    if (event.kind === 'ask') this.isAsking = true;
-    return this.#output.emit(event);
+    const said = this.#output.emit(event);
+    if ((event as RunEvent | undefined)?.kind === 'ask') this.isAsking = true;
+    return said;
   }
 
-  async remember(ref: RunRef): Promise<void> {
-    const result = await this.#deps.persist.remember(this.run.token, ref);
-    if (result.ok) return;
+  remember(ref: RunRef): Promise<void> {
+    return unwatched(this.#remember(ref));
+  }
+
+  async #remember(ref: RunRef): Promise<void> {
+    try {
+      weighMetadata(ref, 'what is to be remembered');
+      const result = await this.#deps.persist.remember(this.run.token, ref);
+      if (result.ok) return;
+    } catch (error) {
+      this.#problem('A reference could not be remembered', error);
+      throw error;
+    }
     this.stop('lost');
     throw new SealaneError('unavailable', 'This run belongs to another instance now.');
   }
@@ -178,22 +186,35 @@ class OneRun implements LiveRun {
   #work(begin: Beginning): Promise<TurnEnd | undefined> {
     return new Promise((resolve) => {
       this.#giveUpWaiting = () => resolve(undefined);
-      if (this.#stopReason === undefined) void this.#attempt(begin).then(resolve);
+      // What its agent threw may be impossible to show: then the run is over all the same.
+      if (this.#stopReason === undefined) void this.#attempt(begin).then(resolve, this.#giveUpWaiting);
       else resolve(undefined);
     });
   }
 
   async #attempt(begin: Beginning): Promise<TurnEnd> {
     const { run } = this;
+    let end: TurnEnd;
     try {
-      return await begin(
+      end = await begin(
         turnOf(run, this.#watcher?.traceparent, () => this.#deps.history(run)),
         new OneRunIo(this),
       );
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
       if (!(error instanceof SealaneError)) this.#problem('An agent failed', error);
-      return { state: 'failed', message: this.say(text), reason: 'error', retryable: isRetryable(error) };
+      return thrownEnd(error, (text) => this.say(text));
+    }
+    return this.#checked(end);
+  }
+
+  /** The end that the agent gave, if everybody can read it. */
+  #checked(end: TurnEnd): TurnEnd {
+    try {
+      if (weighEnd(end) <= this.#deps.settings.eventBytes) return end;
+      return { state: 'failed', message: this.say(TOO_LARGE), reason: 'too-large' };
+    } catch (error) {
+      this.#problem(UNWRITABLE, error);
+      return { state: 'failed', message: this.say(textOfThrown(error)), reason: 'unwritable' };
     }
   }
 
@@ -216,7 +237,10 @@ class OneRun implements LiveRun {
       if (await this.#retryLater(pending)) return this.#watcher?.ended('retry', this.#stopReason);
       pending = [];
     }
-    const wished = this.#stopReason || !end ? this.#stoppedEnd(this.#stopReason) : this.#agentEnd(end);
+    const wished =
+      this.#stopReason || !end
+        ? this.#stoppedEnd(this.#stopReason)
+        : agentEnd(end, this.#output.answer, (text) => this.say(text));
     // It asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
     if (this.isAsking) pending = [...pending, { kind: 'status-reported', state: 'working' }];
     const { result, event } = await this.#finish(pending, wished, true);
@@ -294,23 +318,8 @@ class OneRun implements LiveRun {
     return (await persist.release(token, now() + settings.retryMs * 2 ** (attempt - 1))).ok;
   }
 
-  #agentEnd(end: TurnEnd): EndEvent {
-    const text = end.state === 'completed' ? this.#output.answer : '';
-    const answer = end.message ?? (text === '' ? undefined : this.say(text));
-    return {
-      kind: 'turn-ended',
-      state: end.state,
-      ...(answer && { message: answer }),
-      ...(end.reason !== undefined && { reason: end.reason }),
-      ...(end.metadata && { metadata: end.metadata }),
-    };
-  }
-
-  /** How a turn ends that did not end by itself. */
-  #stoppedEnd(stopReason: StopReason | undefined): EndEvent {
-    const { state, reason, text } = STOPPED[stopReason ?? 'lost'];
-    const full = stopReason === 'timeout' ? `${text} after ${Math.round(this.entry.taskTimeoutMs / 1000)} s.` : text;
-    return { kind: 'turn-ended', state, reason, ...(full !== undefined && { message: this.say(full) }) };
+  #stoppedEnd(reason: StopReason | undefined): EndEvent {
+    return stoppedEnd(reason, this.entry.taskTimeoutMs, (text) => this.say(text));
   }
 }
 
@@ -335,15 +344,3 @@ class OneRunIo implements RunIo {
     return this.#run.inbox;
   }
 }
-
-const STOPPED: Record<StopReason, { readonly state: State; readonly reason: string; readonly text?: string }> = {
-  canceled: { state: 'canceled', reason: 'canceled' },
-  timeout: { state: 'failed', reason: 'timeout', text: 'The task timed out' },
-  'too-large': { state: 'failed', reason: 'too-large', text: 'The answer is larger than this service allows.' },
-  unwritable: { state: 'failed', reason: 'unwritable', text: 'What the agent said could not be stored.' },
-  shutdown: { state: 'failed', reason: 'interrupted', text: 'The service stopped while the task was running.' },
-  lost: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
-  ended: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
-};
-
-const isRetryable = (error: unknown): boolean => (error as { retryable?: unknown } | null)?.retryable === true;

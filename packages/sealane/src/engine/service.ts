@@ -39,7 +39,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   /** The task once its turn has ended or asks something; the task as it is when the time is up. */
   const awaitSettled = async (caller: Caller, task: StoredTask, options: Waiting): Promise<StoredTask> => {
     const settled = await feed.settled(scopeOf(caller), task.id, task.seq, options);
-    return settled ?? (options.signal.aborted ? task : await requireTask(caller, task.id));
+    return settled ?? (options.signal.aborted || parts.signal.aborted ? task : await requireTask(caller, task.id));
   };
 
   const directReply = (task: StoredTask): Message | undefined =>

@@ -1,3 +1,5 @@
+import { SealaneError } from '#domain';
+
 /** How long things may take and how big they may be. All are settings of the operator. */
 export interface EngineSettings {
   /** Runs at the same time on this instance, over all agents. */
@@ -54,3 +56,35 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   retryMs: 1000,
   drainMs: 10_000,
 };
+
+/** Node's timers fire at once when they are told to wait longer than this; a little is left for what is added. */
+const LONGEST_MS = 2 ** 31 - 1 - MINUTE;
+
+/** Waits that a timer measures; the others are only compared with times. */
+const TIMERS: ReadonlySet<string> = new Set([
+  'waitMs',
+  'cancelGraceMs',
+  'quarantineMs',
+  'leaseMs',
+  'renewMs',
+  'pollMs',
+  'janitorMs',
+  'drainMs',
+] satisfies (keyof EngineSettings)[]);
+
+/** What was given, and the defaults for the rest; throws `bad-config` where a number could not be meant. */
+export const settingsOf = (given: Partial<EngineSettings> = {}): EngineSettings => {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(DEFAULT_SETTINGS, name)) {
+      throw badSetting(name, `is no setting. Known settings: ${Object.keys(DEFAULT_SETTINGS).join(', ')}`);
+    }
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+      throw badSetting(name, `must be a number that is not negative, not ${String(value)}`);
+    }
+    if (TIMERS.has(name) && value > LONGEST_MS) throw badSetting(name, `must be at most ${LONGEST_MS}, not ${value}`);
+  }
+  return { ...DEFAULT_SETTINGS, ...given };
+};
+
+const badSetting = (name: string, what: string): SealaneError =>
+  new SealaneError('bad-config', `settings.${name} ${what}.`, { facts: { field: `settings.${name}` } });

@@ -5,7 +5,13 @@ import {
   TaskState,
   TaskStatusUpdateEvent,
 } from '@a2a-js/sdk';
-import { type AgentExecutor, DefaultExecutionEventBus, RequestContext, ServerCallContext } from '@a2a-js/sdk/server';
+import {
+  type AgentExecutionEvent,
+  type AgentExecutor,
+  DefaultExecutionEventBus,
+  RequestContext,
+  ServerCallContext,
+} from '@a2a-js/sdk/server';
 
 import type { Artifact, JsonObject, Message } from '#domain';
 
@@ -47,75 +53,92 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
     // Whoever awaits `written` sees the error; this keeps it from being called unhandled before.
     written.catch(() => undefined);
   };
-  const report = (state: string | undefined, message: Message | undefined, metadata: JsonObject | undefined): void => {
-    const ended = state === undefined ? undefined : ENDS[state];
-    const facts = { ...(message && { message: ours(message, turn) }), ...(metadata && { metadata }) };
+  /** The executor may not know the ids that we gave, and what is empty is left out on the wire. */
+  const ours = (message: Partial<Message>): Message => ({
+    ...io.say(''),
+    parts: [],
+    ...message,
+    role: 'ROLE_AGENT',
+    taskId: turn.taskId,
+    contextId: turn.contextId,
+  });
+  const report = ({ status, metadata }: StatusJson): void => {
+    const ended = status?.state === undefined ? undefined : ENDS[status.state];
+    const facts = { ...(status?.message && { message: ours(status.message) }), ...(metadata && { metadata }) };
     if (ended) end ??= { state: ended, ...facts };
-    else if (message || metadata) inOrder(() => io.emit({ kind: 'status', ...facts }));
+    else if (status?.message || metadata) inOrder(() => io.emit({ kind: 'status', ...facts }));
   };
+  const add = ({ artifact, append, lastChunk, metadata }: ArtifactJson): void =>
+    inOrder(() =>
+      io.emit({
+        kind: 'artifact',
+        artifact: { ...artifact, parts: artifact.parts ?? [] } as Artifact,
+        append: append === true,
+        lastChunk: lastChunk === true,
+        ...(metadata && { metadata }),
+      }),
+    );
 
-  bus.on('event', (event) => {
-    if (end) return;
+  const hear = (event: AgentExecutionEvent): void => {
     switch (event.kind) {
-      case 'artifactUpdate': {
-        const { artifact, append, lastChunk, metadata } = TaskArtifactUpdateEvent.toJSON(event.data) as ArtifactJson;
-        inOrder(() =>
-          io.emit({
-            kind: 'artifact',
-            artifact,
-            append: append === true,
-            lastChunk: lastChunk === true,
-            ...(metadata && { metadata }),
-          }),
-        );
-        break;
-      }
-      case 'statusUpdate': {
-        const { status, metadata } = TaskStatusUpdateEvent.toJSON(event.data) as StatusJson;
-        report(status?.state, status?.message, metadata);
-        break;
-      }
+      case 'artifactUpdate':
+        return add(TaskArtifactUpdateEvent.toJSON(event.data) as ArtifactJson);
+      case 'statusUpdate':
+        return report(TaskStatusUpdateEvent.toJSON(event.data) as StatusJson);
       case 'task': {
-        const { status } = WireTask.toJSON(event.data) as StatusJson;
-        report(status?.state, status?.message, undefined);
-        break;
+        const { status, artifacts = [], metadata } = WireTask.toJSON(event.data) as TaskJson;
+        for (const artifact of artifacts) add({ artifact, lastChunk: true });
+        return report({ status, ...(metadata && Object.keys(metadata).length > 0 && { metadata }) });
       }
       case 'message':
-        end = { state: 'completed', message: ours(WireMessage.toJSON(event.data) as Message, turn) };
-        break;
+        end = { state: 'completed', message: ours(WireMessage.toJSON(event.data) as Partial<Message>) };
+        return;
+      default:
+        throw new TypeError(
+          `An executor published "${String((event as { kind: unknown }).kind)}", which is no event of @a2a-js/sdk 1: make them with AgentEvent.`,
+        );
+    }
+  };
+  bus.on('event', (event) => {
+    if (end) return;
+    try {
+      hear(event);
+    } catch (error) {
+      // What a listener of the bus throws reaches nobody but the process, and would end it.
+      inOrder(() => Promise.reject(error));
     }
   });
 
-  const onAbort = (): void => void executor.cancelTask(turn.taskId, bus).catch(() => undefined);
+  // An abort has no listener's error to give to anybody either; a cancel that fails leaves the run to its grace period.
+  const cancel = async (): Promise<void> => executor.cancelTask(turn.taskId, bus);
+  const onAbort = (): void => void cancel().catch(() => undefined);
   io.signal.addEventListener('abort', onAbort, { once: true });
   try {
     await executor.execute(await contextOf(turn), bus);
-    await written;
+  } catch (error) {
+    // The first end that it published is the end, whatever it does after that.
+    if (!end) throw error;
   } finally {
     io.signal.removeEventListener('abort', onAbort);
     bus.removeAllListeners();
   }
+  await written;
   return end ?? { state: 'completed' };
 };
 
 interface ArtifactJson {
-  readonly artifact: Artifact;
+  readonly artifact: Partial<Artifact>;
   readonly append?: boolean;
   readonly lastChunk?: boolean;
   readonly metadata?: JsonObject;
 }
 interface StatusJson {
-  readonly status?: { readonly state?: string; readonly message?: Message };
+  readonly status?: { readonly state?: string; readonly message?: Partial<Message> } | undefined;
   readonly metadata?: JsonObject;
 }
-
-/** The executor may not know the ids that we gave. */
-const ours = (message: Message, turn: Turn): Message => ({
-  ...message,
-  role: 'ROLE_AGENT',
-  taskId: turn.taskId,
-  contextId: turn.contextId,
-});
+interface TaskJson extends StatusJson {
+  readonly artifacts?: readonly Partial<Artifact>[];
+}
 
 /** The request as the SDK's own handler would hand it over; from the second turn on with the task so far. */
 const contextOf = async (turn: Turn): Promise<RequestContext> => {

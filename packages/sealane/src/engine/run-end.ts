@@ -1,0 +1,58 @@
+import type { TurnEnd } from '#agents';
+import type { Message, NewEvent, State } from '#domain';
+
+import { textOfThrown } from './agent-words.ts';
+
+/** Why a run was told to stop. */
+export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' | 'too-large' | 'unwritable';
+
+export type EndEvent = NewEvent & { readonly kind: 'turn-ended' };
+
+/** Makes a message of the agent's. */
+type Say = (text: string) => Message;
+
+interface Stopped {
+  readonly state: State;
+  readonly reason: string;
+  readonly text?: string;
+}
+
+export const TOO_LARGE = 'The answer is larger than this service allows.';
+
+const STOPPED: Readonly<Record<StopReason, Stopped>> = {
+  canceled: { state: 'canceled', reason: 'canceled' },
+  timeout: { state: 'failed', reason: 'timeout', text: 'The task timed out' },
+  'too-large': { state: 'failed', reason: 'too-large', text: TOO_LARGE },
+  unwritable: { state: 'failed', reason: 'unwritable', text: 'What the agent said could not be stored.' },
+  shutdown: { state: 'failed', reason: 'interrupted', text: 'The service stopped while the task was running.' },
+  lost: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
+  ended: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
+};
+
+/** How a turn ends that did not end by itself. */
+export const stoppedEnd = (stopReason: StopReason | undefined, timeoutMs: number, say: Say): EndEvent => {
+  const { state, reason, text } = STOPPED[stopReason ?? 'lost'];
+  const full = stopReason === 'timeout' ? `${text} after ${Math.round(timeoutMs / 1000)} s.` : text;
+  return { kind: 'turn-ended', state, reason, ...(full !== undefined && { message: say(full) }) };
+};
+
+/** How a turn ends by its agent's word. `answer` is the text of what it said, for clients that look only at the end. */
+export const agentEnd = (end: TurnEnd, answer: string, say: Say): EndEvent => {
+  const text = end.state === 'completed' ? answer : '';
+  const message = end.message ?? (text === '' ? undefined : say(text));
+  return {
+    kind: 'turn-ended',
+    state: end.state,
+    ...(message && { message }),
+    ...(end.reason !== undefined && { reason: end.reason }),
+    ...(end.metadata && { metadata: end.metadata }),
+  };
+};
+
+/** What becomes of a turn whose agent threw something. */
+export const thrownEnd = (error: unknown, say: Say): TurnEnd => ({
+  state: 'failed',
+  message: say(textOfThrown(error)),
+  reason: 'error',
+  retryable: (error as { retryable?: unknown } | null | undefined)?.retryable === true,
+});

@@ -1,0 +1,126 @@
+import { Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '@a2a-js/sdk';
+import {
+  AgentEvent,
+  type AgentExecutionEvent,
+  type AgentExecutor,
+  type ExecutionEventBus,
+  type RequestContext,
+} from '@a2a-js/sdk/server';
+import { createExecutorAgent } from 'sealane/executor';
+import { describe, expect, it } from 'vitest';
+
+import { openService } from './support/service.ts';
+
+type Execute = (context: RequestContext, bus: ExecutionEventBus) => Promise<void>;
+
+const status = (state: string, text?: string): AgentExecutionEvent =>
+  AgentEvent.statusUpdate(
+    TaskStatusUpdateEvent.fromJSON({
+      status: { state, ...(text !== undefined && { message: { role: 'ROLE_AGENT', parts: [{ text }] } }) },
+    }),
+  );
+const artifact = (text: string | undefined, more: object = {}): AgentExecutionEvent =>
+  AgentEvent.artifactUpdate(
+    TaskArtifactUpdateEvent.fromJSON({
+      artifact: { artifactId: 'a', parts: text === undefined ? [] : [{ text }] },
+      ...more,
+    }),
+  );
+
+const openWith = (execute: Execute, cancelTask: AgentExecutor['cancelTask'] = async () => undefined) =>
+  openService({ agents: { executor: createExecutorAgent({ execute, cancelTask }) }, settings: { waitMs: 3000 } });
+
+const taskOf = async (execute: Execute) => {
+  await using service = await openWith(execute);
+  return await service.client.send('go');
+};
+
+describe('an executor of the SDK that', () => {
+  it('publishes its answer as a whole task has its artifacts and metadata kept', async () => {
+    const task = await taskOf(async ({ taskId, contextId }, bus) =>
+      bus.publish(
+        AgentEvent.task(
+          Task.fromJSON({
+            id: taskId,
+            contextId,
+            status: { state: 'TASK_STATE_COMPLETED' },
+            artifacts: [{ artifactId: 'a', parts: [{ text: 'the answer' }] }],
+            metadata: { tokens: 3 },
+          }),
+        ),
+      ),
+    );
+    expect(task).toMatchObject({
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ artifactId: 'a', parts: [{ text: 'the answer' }] }],
+      metadata: { tokens: 3 },
+    });
+  });
+
+  it('closes an artifact with an empty chunk completes', async () => {
+    const task = await taskOf(async (_context, bus) => {
+      bus.publish(artifact('x'));
+      bus.publish(artifact(undefined, { append: true, lastChunk: true }));
+      bus.publish(status('TASK_STATE_COMPLETED'));
+    });
+    expect(task).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [{ parts: [{ text: 'x' }] }] });
+  });
+
+  it('answers with a message without an id, or without parts, completes, and the message has both', async () => {
+    for (const parts of [[{ text: 'hello' }], []]) {
+      const { status } = await taskOf(async (_context, bus) =>
+        bus.publish(AgentEvent.message(Message.fromJSON({ role: 'ROLE_AGENT', parts }))),
+      );
+      expect(status).toMatchObject({
+        state: 'TASK_STATE_COMPLETED',
+        message: { messageId: expect.stringMatching(/./), role: 'ROLE_AGENT', parts },
+      });
+    }
+  });
+
+  it('throws after its end has the end that it published', async () => {
+    const task = await taskOf(async (_context, bus) => {
+      bus.publish(status('TASK_STATE_COMPLETED', 'done'));
+      bus.finished();
+      throw new Error('too late');
+    });
+    expect(task.status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'done' }] } });
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['an event without its data', { kind: 'artifactUpdate' }],
+    ['an artifact event without an artifact', { kind: 'artifactUpdate', data: { taskId: 'x' } }],
+    ['an event of an older SDK', { kind: 'status-update', status: { state: 'failed' }, final: true }],
+  ])('publishes %s fails its task, and nothing else', async (_what, event) => {
+    const task = await taskOf(async (_context, bus) => bus.publish(event as unknown as AgentExecutionEvent));
+    expect(task).toMatchObject({ status: { state: 'TASK_STATE_FAILED' }, metadata: { reason: 'error' } });
+  });
+
+  it.each([
+    [
+      'throws at once',
+      () => {
+        throw new Error('no');
+      },
+    ],
+    ['answers no promise', () => undefined],
+    ['rejects', () => Promise.reject(new Error('no'))],
+  ])('%s when it is told to cancel ends as canceled when it is over', async (_what, cancelTask) => {
+    const begun = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<void>();
+    await using service = await openWith(
+      () => {
+        begun.resolve();
+        return over.promise;
+      },
+      (...words) => {
+        over.resolve();
+        return (cancelTask as AgentExecutor['cancelTask'])(...words);
+      },
+    );
+    const task = await service.client.submit('go');
+    await begun.promise;
+    expect((await service.client.cancel(task.id)).status.state).toBe('TASK_STATE_CANCELED');
+  });
+});

@@ -1,0 +1,226 @@
+import { type AgentConnector, type RunEvent, type RunIo, sessionKeyOf, textOf, type TurnEnd } from 'sealane';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openService, type TestService } from './support/service.ts';
+
+/** Connectors in JavaScript can say anything; these say what no type would let through. */
+const end = (value: unknown) => async () => value as TurnEnd;
+const say = (value: unknown) => async (io: RunIo) => {
+  await io.emit(value as RunEvent);
+  return { state: 'completed' } as const;
+};
+/** Nobody waits for the answer, which is a refusal. */
+const sayAside = (value: unknown) => async (io: RunIo) => {
+  void io.emit(value as RunEvent);
+  await new Promise(setImmediate);
+  return { state: 'completed' } as const;
+};
+/** What it said is in the log before it ends. */
+const sayAndWork = (value: unknown) => async (io: RunIo) => {
+  await io.emit(value as RunEvent);
+  await new Promise(setImmediate);
+  await io.remember({ said: true });
+  return { state: 'completed' } as const;
+};
+const artifact = (given: object) => ({
+  kind: 'artifact',
+  artifact: { artifactId: 'a', parts: [{ text: 'x' }], ...given },
+});
+const message = (given: object) => ({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'x' }], ...given });
+const question = (state: string) => ({ kind: 'ask', state, message: message({}) });
+const unspeakable = (thrown: unknown) => async () => Promise.reject(thrown);
+
+type Behaviour = (io: RunIo) => Promise<TurnEnd>;
+
+const UNREADABLE: Readonly<Record<string, Behaviour>> = {
+  'ends with nothing': end(undefined),
+  'ends with a text': end('done'),
+  'ends without a state': end({}),
+  'ends as submitted': end({ state: 'submitted' }),
+  'ends as working': end({ state: 'working' }),
+  'ends in a state that nobody knows': end({ state: 'banana' }),
+  'ends in a state that every object knows': end({ state: 'constructor' }),
+  'ends with a text for a message': end({ state: 'completed', message: 'done' }),
+  'ends with a message without parts': end({ state: 'completed', message: { messageId: 'm', role: 'ROLE_AGENT' } }),
+  'ends with a message without an id': end({ state: 'completed', message: { role: 'ROLE_AGENT', parts: [] } }),
+  'ends with a message in the form of A2A 0.3': end({ state: 'completed', message: message({ role: 'agent' }) }),
+  'ends with a part that is nothing': end({ state: 'completed', message: message({ parts: [null] }) }),
+  'ends with a text that is a number': end({ state: 'completed', message: message({ parts: [{ text: 5 }] }) }),
+  'ends with extensions that are no list': end({ state: 'completed', message: message({ extensions: 'x' }) }),
+  'ends with metadata that are a list': end({ state: 'completed', metadata: [1, 2] }),
+  'ends with a reason that is an object': end({ state: 'failed', reason: {} }),
+  'says nothing': say(undefined),
+  'says something of no kind': say({ kind: 'foo' }),
+  'gives an artifact without an id': say(artifact({ artifactId: undefined })),
+  'gives an artifact whose id is a number': say(artifact({ artifactId: 7 })),
+  'gives parts that are a text': say(artifact({ parts: 'abc' })),
+  'gives parts that are a set': say(artifact({ parts: new Set([{ text: 'x' }]) })),
+  'gives bytes that are no text': say(artifact({ parts: [{ raw: Buffer.from('x') }] })),
+  'gives data that are a function': say(artifact({ parts: [{ data: () => 1 }] })),
+  'reports a text for a message': say({ kind: 'status', message: 'thinking' }),
+  'reports metadata that are a text': say({ kind: 'status', metadata: 'x' }),
+  'asks by completing': sayAndWork(question('completed')),
+  'asks in a state that nobody knows': sayAndWork(question('banana')),
+  'says nothing, aside': sayAside(undefined),
+  'says something of no kind, aside': sayAside({ kind: 'foo' }),
+  'gives data that are a bigint, aside': sayAside(artifact({ parts: [{ data: 5n }] })),
+};
+
+const THROWN: Readonly<Record<string, Behaviour>> = {
+  'throws nothing': unspeakable(undefined),
+  'throws what has no text': unspeakable(Object.create(null)),
+  'throws what refuses to be shown': unspeakable({
+    toString: () => {
+      throw new Error('no');
+    },
+  }),
+};
+
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  ...UNREADABLE,
+  ...THROWN,
+  'is fine': async (io) => ({ state: 'completed', message: io.say('fine') }),
+  'throws a book': async () => {
+    throw new Error('x'.repeat(3_000_000));
+  },
+  'ends with a book': async (io) => ({ state: 'completed', message: io.say('x'.repeat(3_000_000)) }),
+  'reports a book': say({ kind: 'status', message: message({ parts: [{ text: 'x'.repeat(3_000_000) }] }) }),
+  'hides a book in metadata': say(artifact({ metadata: { book: 'x'.repeat(3_000_000) } })),
+  'gives books, aside': async (io) => {
+    for (let n = 0; n < 3; n += 1) void io.emit(artifact({ parts: [{ text: 'x'.repeat(3_000_000) }] }) as RunEvent);
+    await new Promise(setImmediate);
+    return { state: 'completed' };
+  },
+  'remembers what is no JSON, aside': async (io) => {
+    void io.remember({ big: 5n as unknown as number });
+    await new Promise(setImmediate);
+    return { state: 'completed' };
+  },
+  'uses one object for all its words': async (io) => {
+    const part = { text: '' };
+    const artifact = { artifactId: 'a', parts: [part] };
+    for (const word of ['one ', 'two ', 'three']) {
+      part.text = word;
+      await io.emit({ kind: 'artifact', artifact, append: true });
+    }
+    return { state: 'completed' };
+  },
+  'remembers a text': async (io) => {
+    await io.remember('text' as unknown as { x: 1 });
+    return { state: 'completed' };
+  },
+};
+
+const odd: AgentConnector = {
+  kind: 'odd',
+  session: sessionKeyOf,
+  run: (turn, io) => BEHAVIOURS[textOf(turn.message.parts)]!(io),
+  stop: async () => 'dead',
+  close: async () => undefined,
+};
+
+/** One for all, so that each is the neighbour of the others. A task without an end is told as it is after a while. */
+let service: TestService;
+beforeAll(async () => {
+  service = await openService({ agents: { odd }, settings: { waitMs: 3000 } });
+});
+afterAll(() => service.close());
+
+/** The task, its lane and everybody who reads it, after the agent did what it does. */
+const outcomeOf = async (behaviour: string) => {
+  const { client } = service;
+  const task = await client.send(behaviour, { contextId: behaviour });
+  const asOf03 = { 'a2a-version': '0.3' };
+  expect(await client.call('tasks/get', { id: task.id }, asOf03)).toMatchObject({ id: task.id });
+  expect(await client.call('tasks/list', { contextId: behaviour }, asOf03)).toMatchObject({ tasks: [{ id: task.id }] });
+  expect((await client.send('is fine', { contextId: behaviour })).status.state).toBe('TASK_STATE_COMPLETED');
+  return task;
+};
+
+describe('an agent that', () => {
+  it.each(Object.keys(UNREADABLE))(
+    '%s fails its task as unwritable; all can read it, and the lane goes on',
+    async (name) => {
+      expect(await outcomeOf(name)).toMatchObject({
+        status: { state: 'TASK_STATE_FAILED' },
+        metadata: { reason: 'unwritable' },
+      });
+    },
+  );
+
+  it.each(Object.keys(THROWN))('%s fails its task in words of ours, and the lane goes on', async (name) => {
+    expect(await outcomeOf(name)).toMatchObject({
+      status: {
+        state: 'TASK_STATE_FAILED',
+        message: { parts: [{ text: 'The agent failed and did not say why.' }] },
+      },
+      metadata: { reason: 'error' },
+    });
+  });
+
+  it('throws a book has only its beginning told', async () => {
+    const { status } = await outcomeOf('throws a book');
+    expect(status.message?.parts[0]?.text).toBe('x'.repeat(16 * 1024));
+  });
+
+  it.each(['ends with a book', 'reports a book', 'hides a book in metadata', 'gives books, aside'])(
+    '%s is held to the limits like any other',
+    async (name) => {
+      expect(await outcomeOf(name)).toMatchObject({
+        status: { state: 'TASK_STATE_FAILED' },
+        metadata: { reason: 'too-large' },
+      });
+    },
+  );
+
+  it('remembers what cannot be kept, and does not wait to hear so, goes on', async () => {
+    expect((await outcomeOf('remembers what is no JSON, aside')).status.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  it('remembers what is no object is told what it should be', async () => {
+    const { status } = await outcomeOf('remembers a text');
+    expect(status.message?.parts[0]?.text).toContain('must be an object');
+  });
+
+  it('uses one object for all its words is quoted as it spoke', async () => {
+    const { artifacts } = await outcomeOf('uses one object for all its words');
+    expect(artifacts).toMatchObject([{ parts: [{ text: 'one two three' }] }]);
+  });
+
+  it('gives no session key gets no task, and its caller an error', async () => {
+    for (const key of [undefined, '', 7, Promise.resolve('x'), Symbol('x')]) {
+      await using service = await openService({ agents: { odd: { ...odd, session: () => key as string } } });
+      await expect(service.client.send('is fine')).rejects.toMatchObject({ code: -32006 });
+      expect((await service.client.list()).tasks).toEqual([]);
+    }
+  });
+
+  it('reads its inbox twice gets each message once, and both readings end with the run', async () => {
+    const heard: string[] = [];
+    const readings: Promise<void>[] = [];
+    const listening = Promise.withResolvers<void>();
+    const twofold: AgentConnector = {
+      ...odd,
+      steerable: true,
+      run: async (_turn, io) => {
+        const first = Promise.withResolvers<void>();
+        const read = async (): Promise<void> => {
+          for await (const { parts } of io.inbox) {
+            heard.push(textOf(parts));
+            first.resolve();
+          }
+        };
+        readings.push(read(), read());
+        listening.resolve();
+        await first.promise;
+        return { state: 'completed' };
+      },
+    };
+    await using service = await openService({ agents: { twofold } });
+    const task = await service.client.submit('begin');
+    await listening.promise;
+    await service.client.send('go on', { taskId: task.id, contextId: task.contextId });
+    await Promise.all(readings);
+    expect(heard).toEqual(['go on']);
+  });
+});
