@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
+import { listenBefore } from '../support/listen-before.ts';
+
 /** A line to a database that can go silent, as a network does: nothing is refused, nothing arrives. */
 export interface PartitionProxy extends AsyncDisposable {
   /** The same database, by way of the proxy. */
@@ -61,14 +63,10 @@ export const startPartitionProxy = async (url: string): Promise<PartitionProxy> 
       if (state === 'silent') from.pause();
       else from.resume();
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const proxied = new URL(url);
-  proxied.hostname = '127.0.0.1';
-  proxied.port = String(typeof address === 'object' && address ? address.port : '');
+  });
+  const proxied = await listenBefore(url, server);
   return {
-    url: proxied.href,
+    url: proxied,
     silence: () => {
       state = 'silent';
       for (const socket of sockets) socket.pause();

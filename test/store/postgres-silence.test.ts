@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { freshSchema } from '../support/fresh-schema.ts';
+import { listenBefore } from '../support/listen-before.ts';
 import { admission, firstWake, open } from '../support/postgres-stores.ts';
 
 interface SilentLine {
@@ -26,18 +26,14 @@ const openLine = async (url: string): Promise<SilentLine> => {
     upstream.on('error', () => {});
     client.pipe(upstream).pipe(client);
     lines.add({ client, upstream });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const proxied = await listenBefore(url, server);
   onTestFinished(() => {
     for (const { client } of lines) client.destroy();
     server.close();
   });
-  const address = server.address();
-  const proxied = new URL(url);
-  proxied.hostname = '127.0.0.1';
-  proxied.port = String(typeof address === 'object' && address ? address.port : '');
   return {
-    url: proxied.href,
+    url: proxied,
     fallSilent: () => {
       for (const { client, upstream } of lines) {
         client.unpipe(upstream);

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
+import { listenBefore } from './listen-before.ts';
+
 /** What to do with something that a client sends: let it through, or cut the line before or after the server has it. */
 export type Verdict = 'pass' | 'cut-before' | 'cut-after';
 
@@ -36,14 +38,10 @@ export const startCuttingProxy = async (url: string): Promise<CuttingProxy> => {
       if (verdict !== 'pass') cut();
     });
     upstream.on('data', (data) => client.writable && client.write(data));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const proxied = new URL(url);
-  proxied.hostname = '127.0.0.1';
-  proxied.port = String(typeof address === 'object' && address ? address.port : '');
+  });
+  const proxied = await listenBefore(url, server);
   return {
-    url: proxied.href,
+    url: proxied,
     judge: (next) => {
       rule = next;
     },
