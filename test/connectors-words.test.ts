@@ -105,6 +105,15 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     }
     return { state: 'completed' };
   },
+  'uses one object for all its data': async (io) => {
+    const data = { steps: [0] };
+    const artifact = { artifactId: 'a', parts: [{ data }] };
+    for (const step of [1, 2, 3]) {
+      data.steps[0] = step;
+      await io.emit({ kind: 'artifact', artifact, append: true });
+    }
+    return { state: 'completed' };
+  },
   'remembers a text': async (io) => {
     await io.remember('text' as unknown as { x: 1 });
     return { state: 'completed' };
@@ -185,6 +194,11 @@ describe('an agent that', () => {
   it('uses one object for all its words is quoted as it spoke', async () => {
     const { artifacts } = await outcomeOf('uses one object for all its words');
     expect(artifacts).toMatchObject([{ parts: [{ text: 'one two three' }] }]);
+  });
+
+  it('uses one object for all its data is quoted as it was each time', async () => {
+    const { artifacts } = await outcomeOf('uses one object for all its data');
+    expect(artifacts).toMatchObject([{ parts: [1, 2, 3].map((step) => ({ data: { steps: [step] } })) }]);
   });
 
   it('gives no session key gets no task, and its caller an error', async () => {

@@ -61,7 +61,8 @@ export const findAdminKey = async (dataDir: string, fileName = FILE_NAME): Promi
   }
 };
 
-const makePrivateFolder = async (folder: string): Promise<void> => {
+/** The data folder, which nobody else may look into. */
+export const makePrivateFolder = async (folder: string): Promise<void> => {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { TurnEnd } from '#agents';
-import { type Artifact, type JsonObject, type Message, type Part, SealaneError } from '#domain';
+import { type Artifact, type Json, type JsonObject, type Message, type Part, SealaneError } from '#domain';
 
 /**
  * Agents are other people's code, and whoever asks for a task reads again what they said: words of another shape are
@@ -35,6 +35,19 @@ export const weighMetadata = (metadata: JsonObject | undefined, field = 'metadat
   if (!isObject(metadata)) throw wrong(field, 'an object');
   return weighData(metadata, field);
 };
+
+/** An agent may use the same objects for its next words, before these are written. Only what was weighed is copied. */
+export const copyWords = <T extends Message | Artifact>(words: T): T => ({
+  ...words,
+  parts: words.parts.map((part) => ({
+    ...part,
+    ...(part.data !== undefined && { data: copyJson(part.data) }),
+    ...(part.metadata && { metadata: copyJson(part.metadata) }),
+  })),
+  ...(words.metadata && { metadata: copyJson(words.metadata) }),
+});
+
+export const copyJson = <T extends Json>(json: T): T => JSON.parse(JSON.stringify(json)) as T;
 
 const END_STATES: Readonly<Record<TurnEnd['state'], true>> = {
   completed: true,

@@ -42,8 +42,7 @@ export const createDispatcher = (options: {
   let usedInAll = 0;
   let paused: ReadonlySet<AgentName> = new Set();
   let isStopped = true;
-  let isClaiming = false;
-  let claiming: Promise<void> = Promise.resolve();
+  let claiming: Promise<void> | undefined;
   let isKicked = false;
   let isReady = false;
   let poll: NodeJS.Timeout | undefined;
@@ -89,7 +88,6 @@ export const createDispatcher = (options: {
   };
 
   const claimAll = async (): Promise<void> => {
-    isClaiming = true;
     try {
       do {
         isKicked = false;
@@ -99,15 +97,13 @@ export const createDispatcher = (options: {
       } while (isKicked && !isStopped);
     } catch (error) {
       options.onProblem(error);
-    } finally {
-      isClaiming = false;
     }
   };
 
   const kick = (isHint: boolean): void => {
     isKicked = true;
     isReady ||= isHint;
-    if (!isStopped && !isClaiming) claiming = claimAll();
+    if (!isStopped) claiming ??= claimAll().finally(() => (claiming = undefined));
   };
 
   return {
@@ -147,7 +143,7 @@ export const createDispatcher = (options: {
     stop: () => {
       isStopped = true;
       clearInterval(poll);
-      return claiming;
+      return claiming ?? Promise.resolve();
     },
   };
 };

@@ -2,7 +2,7 @@ import type { RunEvent } from '#agents';
 import { type Artifact, type JsonObject, type Message, type NewEvent, SealaneError } from '#domain';
 import type { RunToken } from '#store';
 
-import { weighArtifact, weighMessage, weighMetadata } from './agent-words.ts';
+import { copyJson, copyWords, weighArtifact, weighMessage, weighMetadata } from './agent-words.ts';
 import type { RunnerDeps } from './runner.ts';
 
 /** How many events may wait for the disk before an agent is slowed down. */
@@ -145,7 +145,7 @@ export class RunOutput {
       if (state !== 'input-required' && state !== 'auth-required')
         throw new TypeError(`"${String(state)}" asks nothing.`);
       this.#weighStatus(message, undefined);
-      return { kind: 'status-reported', state, ...(message && { message: copied(message) }) };
+      return { kind: 'status-reported', state, ...(message && { message: copyWords(message) }) };
     }
     if (event.kind === 'status') {
       const { message, metadata } = event;
@@ -153,8 +153,8 @@ export class RunOutput {
       return {
         kind: 'status-reported',
         state: 'working',
-        ...(message && { message: copied(message) }),
-        ...(metadata && { metadata }),
+        ...(message && { message: copyWords(message) }),
+        ...(metadata && { metadata: copyJson(metadata) }),
       };
     }
     const { artifact, lastChunk, metadata } = event;
@@ -168,10 +168,10 @@ export class RunOutput {
     }
     return {
       kind: 'artifact-added',
-      artifact: copied(artifact),
+      artifact: copyWords(artifact),
       ...(append && { append }),
       ...(lastChunk && { lastChunk }),
-      ...(metadata && { metadata }),
+      ...(metadata && { metadata: copyJson(metadata) }),
     };
   }
 
@@ -200,12 +200,6 @@ export class RunOutput {
     });
   }
 }
-
-/** An agent may use the same object for its next words, before these are written. */
-const copied = <T extends Message | Artifact>(words: T): T => ({
-  ...words,
-  parts: words.parts.map((part) => ({ ...part })),
-});
 
 const ACCEPTED = Promise.resolve();
 

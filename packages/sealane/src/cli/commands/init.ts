@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { InvalidArgumentError, type Command } from 'commander';
@@ -10,6 +9,7 @@ import { CliError } from '../cli-error.ts';
 import type { CliContext, GlobalOptions } from '../cli-context.ts';
 import { typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { homeFolder } from '../home-folder.ts';
 import { askWhich, askYesNo, canAsk } from '../openclaw-setup/ask.ts';
 import type { Finding } from '../openclaw-setup/check-gateway.ts';
 import { findOpenclaw, type FoundOpenclaw } from '../openclaw-setup/find-openclaw.ts';
@@ -86,11 +86,11 @@ const init = async (context: CliContext, options: InitOptions): Promise<ExitCode
   return exitCodeOf(failure);
 };
 
-const surroundings = () => ({ env: process.env, cwd: process.cwd(), home: homedir() });
+const surroundings = () => ({ env: process.env, cwd: process.cwd(), home: homeFolder() });
 
 /** Where every other command looks for it; unlike them, we do not mind when it is not there or not right. */
 const configFile = ({ config, dataDir }: GlobalOptions, env: NodeJS.ProcessEnv): string => {
-  const place = (path: string) => resolvePath(path, { base: process.cwd(), home: homedir() });
+  const place = (path: string) => resolvePath(path, { base: process.cwd(), home: homeFolder() });
   const named = config ?? (env.SEALANE_CONFIG || undefined);
   if (named !== undefined) return place(named);
   return join(place(dataDir ?? (env.SEALANE_DATA_DIR || '~/.sealane')), 'sealane.yaml');

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isLoopback, nearestWord } from '#config';
 
 import { CliError } from '../cli-error.ts';
-import type { ClientContext, GlobalOptions } from '../cli-context.ts';
+import type { ClientContext } from '../cli-context.ts';
 import { commandWords, helpText, shellWord, typed } from '../command-name.ts';
 import { createKey, nameTaken, knownPermission, knownRate, lifetime, type KeyView } from '../create-key.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -92,8 +92,6 @@ interface InvitedTo {
 
 const invite = async (context: ClientContext, name: string, options: InviteOptions): Promise<ExitCode> => {
   const { output } = context;
-  /** A line that goes on with this peer, at the same service. */
-  const line = (...words: readonly string[]) => typed(...words, ...whereWords(context.options));
   const client = await context.client();
   // The address that the service itself gives out on its cards: the public one, or else the one we called.
   const { url, agents } = await client.get<{ readonly url: string; readonly agents: readonly AgentView[] }>(
@@ -101,7 +99,7 @@ const invite = async (context: ClientContext, name: string, options: InviteOptio
     {},
     ['url', 'agents'],
   );
-  const invitedTo = chooseAgents(options.agent ?? [], agents, (agent) => line('invite', name, '--agent', agent));
+  const invitedTo = chooseAgents(options.agent ?? [], agents, (agent) => typed('invite', name, '--agent', agent));
   const made = await createKey(client, {
     name,
     owner: options.owner,
@@ -110,9 +108,9 @@ const invite = async (context: ClientContext, name: string, options: InviteOptio
     ratePerMinute: options.rate,
     expiresInMs: options.expires === Infinity ? undefined : options.expires,
   }).catch((error: unknown) => {
-    throw nameTaken(error, `${line('keys', 'revoke', name)}   # then invite again; or choose another name`);
+    throw nameTaken(error, `${typed('keys', 'revoke', name)}   # then invite again; or choose another name`);
   });
-  const invitation = describe(made, url, invitedTo, line('keys', 'revoke', made.name));
+  const invitation = describe(made, url, invitedTo, typed('keys', 'revoke', made.name));
   output.result(invitation, () => asText(invitation));
   for (const warning of invitation.warnings) output.note(`\nwarning: ${warning}`);
   return EXIT.ok;
@@ -139,13 +137,6 @@ const chooseAgents = (
     next: inviteTo(names[0] ?? 'NAME'),
   });
 };
-
-/** The same service as this call found. */
-const whereWords = ({ url, dataDir, config }: GlobalOptions): readonly string[] => [
-  ...(url === undefined ? [] : ['--url', url]),
-  ...(dataDir === undefined ? [] : ['--data-dir', dataDir]),
-  ...(config === undefined ? [] : ['--config', config]),
-];
 
 const describe = (
   made: KeyView & { readonly key: string },

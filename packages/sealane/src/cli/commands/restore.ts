@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import type { Command } from 'commander';
 
-import { storeTarget } from '#config';
+import { makePrivateFolder, storeTarget } from '#config';
 
 import { CliError } from '../cli-error.ts';
 import type { CliContext } from '../cli-context.ts';
@@ -36,7 +36,7 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
   }
   if (!existsSync(backup))
     throw new CliError('not-found', `There is no file ${backup}.`, { next: 'check the name of the file' });
-  makeFolder(dirname(store.file));
+  await makePrivateFolder(dirname(store.file));
   const lock = requireUnused(store.file);
   const draft = `${store.file}.restoring`;
   const leftovers = ['', '-wal', '-shm', '-journal'].map((ending) => `${draft}${ending}`);
@@ -66,18 +66,6 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
   } finally {
     for (const file of leftovers) rmSync(file, { force: true });
     lock.release();
-  }
-};
-
-const makeFolder = (folder: string): void => {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new CliError('store-unwritable', `The data folder ${folder} cannot be made (${code ?? message}).`, {
-      cause: error,
-      next: 'choose another with --data-dir',
-    });
   }
 };
 
