@@ -2,15 +2,14 @@ import { randomInt } from 'node:crypto';
 
 import { defineConfig } from 'vitest/config';
 
-const conditions = ['sealane:source', 'module', 'node', 'default'];
+import { source } from './vitest.source.ts';
 
 /**
  * The long chaos suite: real processes that are killed, stopped and cut off. One file at a time, because leases are
  * short and two cores are enough for one storm only. CHAOS_SEED plays a run again, CHAOS_KILLS shortens it.
  */
 export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions } },
+  ...source,
   test: {
     name: 'chaos',
     include: ['test/chaos/**/*.test.ts'],

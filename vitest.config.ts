@@ -2,10 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from 'vitest/config';
 
-const source = {
-  resolve: { conditions: ['sealane:source', 'module', 'node', 'default'] },
-  ssr: { resolve: { conditions: ['sealane:source', 'module', 'node', 'default'] } },
-};
+import { source } from './vitest.source.ts';
 
 /** Tests beside the source that start processes or search for a while: not for every save. */
 const PROCESSES = [

@@ -2,15 +2,14 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from 'vitest/config';
 
-const conditions = ['sealane:source', 'module', 'node', 'default'];
+import { source } from './vitest.source.ts';
 
 /**
  * Tests against the real OpenClaw, which is installed beside the project when it is missing. Two files at a time: each
  * starts a Gateway of its own, and a Gateway takes a processor for a while.
  */
 export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions } },
+  ...source,
   test: {
     name: 'openclaw',
     include: ['test/openclaw/**/*.test.ts'],

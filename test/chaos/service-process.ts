@@ -24,8 +24,6 @@ export interface ServiceProcess {
 }
 
 const HOST = fileURLToPath(new URL('service-host.ts', import.meta.url));
-/** Stripping and parsing the sources at each start would take longer than everything else in a cycle. */
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/sealane-chaos', import.meta.url));
 
 export const startService = (options: {
   readonly name: string;
@@ -38,7 +36,7 @@ export const startService = (options: {
   const log = openSync(join(folder, `${name}.log`), 'a');
   const child = spawn(process.execPath, ['--conditions=sealane:source', HOST, JSON.stringify(options.config)], {
     stdio: ['pipe', 'pipe', log],
-    env: { ...process.env, NODE_COMPILE_CACHE: CACHE, ...options.env },
+    env: { ...process.env, ...options.env },
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`The service ${name} did not start.`);
