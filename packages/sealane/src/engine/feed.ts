@@ -154,6 +154,8 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
 
   const follow = (scope: Scope, id: TaskId): Follower => {
     const entry = entryOf(id);
+    // Taken now: hints that come before the first event is asked for are news to this follower.
+    const hintsBefore = entry.hints;
     entry.followers += 1;
     let isOver = false;
     const dispose = (): void => {
@@ -168,7 +170,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       isCurrent: boolean,
     ): AsyncGenerator<FeedEvent, void, undefined> {
       let cursor = after;
-      let seenHints = isCurrent ? entry.hints : -1;
+      let seenHints = isCurrent ? hintsBefore : -1;
       let pageSize = FIRST_PAGE;
       try {
         while (!signal.aborted && !entry.isGone) {
@@ -192,6 +194,8 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
               continue;
             }
           }
+          // What came while the store was asked has roused nobody.
+          if (inMemory(entry, cursor) || seenHints !== entry.hints || entry.isGone) continue;
           if (isClosed) return;
           const isRoused = await sleep(entry, pollMs, signal);
           if (!isRoused && !signal.aborted) {

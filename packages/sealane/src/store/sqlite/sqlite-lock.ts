@@ -21,6 +21,14 @@ export const lockFile = (file: string): FileLock => {
     database.close();
     if (!String(cause).includes('locked')) throw cause;
     const pid = holderOf(file);
+    if (pid === String(process.pid)) {
+      throw new SealaneError(
+        'store-locked',
+        `${file} is in use by process ${pid}, which is this one, or has its number in another container. ` +
+          'Close the service that has it open, or choose another folder with --data-dir.',
+        { cause, facts: { file, pid } },
+      );
+    }
     throw new SealaneError(
       'store-locked',
       `${file} is in use by another Sealane${pid ? ` (process ${pid})` : ''}. ` +

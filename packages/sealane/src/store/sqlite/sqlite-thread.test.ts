@@ -93,3 +93,29 @@ it('when the thread dies, nobody waits forever, and what it had answered is ther
   expect(oldest).toMatchObject({ subject: 'answered' });
   await storage.close();
 });
+
+it('an answer that is too large for one text comes in several, and those behind it get theirs', async () => {
+  using place = freshFile();
+  const thread = await startThread({ role: 'writer', file: place.file, synchronous: 'FULL' });
+  const key = {
+    id: 'k',
+    name: 'x'.repeat(40_000_000),
+    owner: 'k',
+    hash: 'hash',
+    admin: false,
+    agents: null,
+    permission: 'write',
+    ratePerMinute: null,
+    createdAt: 1,
+    expiresAt: null,
+    revokedAt: null,
+  };
+  await thread.call([['addKey', [key]]]);
+  // Together they are longer than any text can be.
+  const large = thread.call(Array.from({ length: 15 }, () => findKey('hash')));
+  const behind = thread.call([findKey('nobody'), findKey('hash')]);
+  const found = { ok: true, value: { id: 'k' } };
+  expect(await large).toMatchObject(Array.from({ length: 15 }, () => found));
+  expect(await behind).toMatchObject([{ ok: true }, found]);
+  await thread.stop();
+}, 60_000);

@@ -14,6 +14,8 @@ export interface SqliteThread {
   stop(): Promise<void>;
 }
 
+const NONE: readonly Outcome[] = [];
+
 const closed = (): SealaneError => new SealaneError('unavailable', 'The store has been closed.');
 
 /** Resolves when the thread has its connection; rejects with what kept it from opening. */
@@ -37,6 +39,8 @@ export const startThread = async (
     readonly resolve: (outcomes: readonly Outcome[]) => void;
     readonly reject: (error: Error) => void;
   }[] = [];
+  /** Outcomes of the request whose turn it is, until it has all of them: a large reply comes in several. */
+  let part = NONE;
   let dead: Error | undefined;
   const fail = (error: Error): void => {
     dead = error;
@@ -44,13 +48,14 @@ export const startThread = async (
   };
   worker.on('message', (text: string) => {
     const reply = JSON.parse(text) as WorkerReply;
-    const { outcomes } = reply;
-    for (let done = 0; done < outcomes.length;) {
-      const asked = waiting.shift();
-      if (!asked) break;
+    const outcomes = part.length === 0 ? reply.outcomes : [...part, ...reply.outcomes];
+    let done = 0;
+    for (let [asked] = waiting; asked && done + asked.calls <= outcomes.length; [asked] = waiting) {
+      waiting.shift();
       asked.resolve(asked.calls === outcomes.length ? outcomes : outcomes.slice(done, done + asked.calls));
       done += asked.calls;
     }
+    part = done === outcomes.length ? NONE : outcomes.slice(done);
     onReply(reply);
   });
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));

@@ -17,7 +17,7 @@ import { createSqliteWriter } from './sqlite-writer.ts';
  * database. Requests and replies cross as JSON text, which costs a quarter of a structured clone.
  */
 export type WorkerRequest = readonly (readonly [name: string, args: readonly unknown[]])[];
-/** To one request or to several at once, in their order. */
+/** To one request, to several at once, or to the first calls of one: always in their order. */
 export interface WorkerReply {
   readonly outcomes: readonly Outcome[];
   readonly wakes: readonly string[];
@@ -65,16 +65,39 @@ const stepsOf = (name: string, args: readonly unknown[]): Steps<unknown> => {
 
 const isRead = (calls: WorkerRequest): boolean => calls.every(([name]) => name in READS);
 
-/** Several calls in one batch share its durability, and its fate. */
+/**
+ * An outcome as text. One of many tasks can be longer than a text can be (half a gigabyte): that is the trouble of its
+ * caller alone.
+ */
+const textOf = (outcome: Outcome): string => {
+  try {
+    return JSON.stringify(outcome);
+  } catch (cause) {
+    const tooMuch = 'This is too much for one answer: ask for fewer tasks at once, or without artifacts.';
+    return JSON.stringify({ ok: false, error: plain(new SealaneError('too-large', tooMuch, { cause })) });
+  }
+};
+
+/** A batch ends early when its outcomes are as long as this: many may ask for much at the same moment. */
+const REPLY_LENGTH = 4 * 1024 * 1024;
+
+/** Does so many of the calls that their outcomes are not too long, at least one. Those share durability, and fate. */
 const doAll = (
   calls: WorkerRequest,
   run: <T>(steps: Steps<T>) => T,
   refusalOf: (name: string) => SealaneError | undefined,
-): Outcome[] =>
-  calls.map(([name, args]): Outcome => {
+): string[] => {
+  const texts: string[] = [];
+  let length = 0;
+  for (const [name, args] of calls) {
     const refusal = refusalOf(name);
-    return refusal ? { ok: false, error: plain(refusal) } : { ok: true, value: run(stepsOf(name, args)) };
-  });
+    const text = textOf(refusal ? { ok: false, error: plain(refusal) } : { ok: true, value: run(stepsOf(name, args)) });
+    texts.push(text);
+    length += text.length;
+    if (length > REPLY_LENGTH) break;
+  }
+  return texts;
+};
 
 const serveReader = (database: DatabaseSync): void =>
   answer({
@@ -92,15 +115,15 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
   const reserve = createDiskReserve(options.file);
 
   /** One bad call must not fail its neighbours: if the batch fails, each call gets one of its own. */
-  const perform = (calls: WorkerRequest, wakes: Set<string>): Outcome[] => {
+  const perform = (calls: WorkerRequest, wakes: Set<string>): string[] => {
     try {
       if (isRead(calls)) return writer.look((run) => doAll(calls, run, () => undefined));
       const own = new Set<string>();
-      const outcomes = writer.perform((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
+      const texts = writer.perform((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
       for (const id of own) wakes.add(id);
-      return outcomes;
+      return texts;
     } catch (error) {
-      if (calls.length === 1) return [{ ok: false, error: plain(error) }];
+      if (calls.length === 1) return [textOf({ ok: false, error: plain(error) })];
       return calls.flatMap((call) => perform([call], wakes));
     }
   };
@@ -142,9 +165,9 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
       },
     },
     (calls, wakes) => {
-      const outcomes = perform(calls, wakes);
+      const texts = perform(calls, wakes);
       if (reserve.isTight) shrink();
-      return outcomes;
+      return texts;
     },
   );
 };
@@ -164,42 +187,47 @@ const nextRequest = (): WorkerRequest | undefined => {
  */
 const answer = (
   special: Readonly<Record<string, (...args: never[]) => unknown>>,
-  perform?: (calls: WorkerRequest, wakes: Set<string>) => Outcome[],
+  perform: (calls: WorkerRequest, wakes: Set<string>) => readonly string[] = () => [],
 ): void => {
-  const reply = (outcomes: readonly Outcome[], wakes: ReadonlySet<string>, commitMs: number | null): void =>
-    port.postMessage(JSON.stringify({ outcomes, wakes: [...wakes], commitMs } satisfies WorkerReply));
   const specialOf = (request: WorkerRequest | undefined) => request?.[0] && special[request[0][0]];
 
   const doSpecial = ([call]: WorkerRequest): void => {
     const [name = '', args = []] = call ?? [];
     try {
-      reply([{ ok: true, value: special[name]?.(...(args as never[])) }], new Set(), null);
+      reply([textOf({ ok: true, value: special[name]?.(...(args as never[])) })]);
     } catch (error) {
-      reply([{ ok: false, error: plain(error) }], new Set(), null);
+      reply([textOf({ ok: false, error: plain(error) })]);
     }
     if (name === 'close') port.close();
   };
 
   port.on('message', (text: string) => {
     let request: WorkerRequest | undefined = JSON.parse(text) as WorkerRequest;
-    while (request) {
-      if (specialOf(request)) {
+    let left: WorkerRequest = [];
+    while (request || left.length > 0) {
+      if (left.length === 0 && request && specialOf(request)) {
         doSpecial(request);
         return;
       }
       const started = performance.now();
-      const calls = [...request];
-      const wakes = new Set<string>();
-      request = nextRequest();
+      const calls = [...left];
       while (request && !specialOf(request) && calls.length < LARGEST) {
         calls.push(...request);
         request = nextRequest();
       }
-      const outcomes = perform?.(calls, wakes) ?? [];
-      reply(outcomes, wakes, isRead(calls) ? null : performance.now() - started);
+      const wakes = new Set<string>();
+      const texts = perform(calls, wakes);
+      const isDurable = !isRead(calls.slice(0, texts.length));
+      reply(texts, wakes, isDurable ? performance.now() - started : null);
+      left = calls.slice(texts.length);
     }
   });
 };
+
+const reply = (outcomes: readonly string[], wakes: Iterable<string> = [], commitMs: number | null = null): void =>
+  port.postMessage(
+    `{"outcomes":[${outcomes.join(',')}],"wakes":${JSON.stringify([...wakes])},"commitMs":${String(commitMs)}}`,
+  );
 
 const start = (): void => {
   if (options.role === 'reader') return serveReader(openForReading(options.file));
@@ -221,4 +249,4 @@ try {
 } catch (error) {
   opened = { ok: false, error: plain(error) };
 }
-port.postMessage(JSON.stringify({ outcomes: [opened], wakes: [], commitMs: null } satisfies WorkerReply));
+reply([textOf(opened)]);

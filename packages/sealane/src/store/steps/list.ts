@@ -16,16 +16,24 @@ export function* list(scope: Scope, query: ListQuery): Steps<Page> {
   const total = yield* count(filter);
   const page = keys.slice(0, query.limit);
   const tasks: StoredTask[] = [];
-  for (const { k } of page) {
-    const row = yield* first(TASK_BY_KEY, k);
+  let last: Position | undefined;
+  let length = 0;
+  for (const position of page) {
+    if (length >= PAGE_LENGTH) break;
+    last = position;
+    const row = yield* first(TASK_BY_KEY, position.k);
     if (!row) continue;
-    const task = yield* loadTask(row);
-    tasks.push(query.withArtifacts ? task : { ...task, artifacts: '[]' });
+    const found = yield* loadTask(row);
+    const task = query.withArtifacts ? found : { ...found, artifacts: '[]' };
+    tasks.push(task);
+    length += task.history.length + task.artifacts.length;
   }
-  const last = page.at(-1);
-  const hasMore = keys.length > query.limit && last !== undefined;
-  return { tasks, total, ...(hasMore && { next: encodeCursor(query.order, last) }) };
+  const hasMore = last !== page.at(-1) || keys.length > query.limit;
+  return { tasks, total, ...(last && hasMore && { next: encodeCursor(query.order, last) }) };
 }
+
+/** Tasks can be large, and a page is one text on its way to its caller: it ends early when it has as much as this. */
+const PAGE_LENGTH = 16 * 1024 * 1024;
 
 interface Filter {
   readonly where: readonly string[];
