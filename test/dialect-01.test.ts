@@ -251,6 +251,26 @@ describe('a client of 0.1', () => {
     expect(await hear('tasks/resubscribe', { id }, { 'last-event-id': '2' })).toEqual(all.slice(2));
   });
 
+  it('reads the log of its task and deletes it, by the name that it gave it', async () => {
+    const id = randomUUID();
+    await send(id, '@ask what?');
+    const log = await ask<{ readonly lastSeq: number; readonly events: readonly object[] }>('tasks/events', { id });
+    expect(log.events).toHaveLength(log.lastSeq);
+    const stranger = await service.clientOf('stranger');
+    for (const method of ['tasks/events', 'tasks/delete']) {
+      expect((await refusalOf(ask(method, { id }, {}, stranger))).code).toBe(-32001);
+    }
+    const running = randomUUID();
+    const sending = hear('tasks/sendSubscribe', say(running, '@sleep 600000'));
+    await expect
+      .poll(async () => (await refusalOf(ask('tasks/delete', { id: running }))).message)
+      .toBe(`Task "${running}" is running. Cancel it first.`);
+    await ask('tasks/cancel', { id: running });
+    await sending;
+    expect(await ask('tasks/delete', { id })).toEqual({});
+    expect((await refusalOf(ask('tasks/get', { id }))).code).toBe(-32001);
+  });
+
   it('is refused with the codes of 0.1, and its task is called as it calls it', async () => {
     const id = 'done-01';
     await send(id, 'hello');

@@ -236,6 +236,19 @@ describe('the official JavaScript client of 0.3', () => {
 });
 
 describe('0.3 beside 1.0', () => {
+  it('hears of active extensions in the header that 0.3 has for them, on streams too', async () => {
+    const uri = 'https://sealane.dev/extensions/task-log/v1';
+    for (const method of ['message/send', 'message/stream']) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: params('hello') });
+      const response = await service.client.post(body, {
+        'a2a-version': '',
+        'x-a2a-extensions': `urn:unknown, ${uri}`,
+      });
+      expect([method, response.headers.get('x-a2a-extensions')]).toEqual([method, uri]);
+      await response.text();
+    }
+  });
+
   it('shows tasks of one in the other', async () => {
     const old = await send('hello');
     const shown = await service.client.get(old.id);

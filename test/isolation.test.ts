@@ -144,3 +144,28 @@ describe('what belongs to one owner', () => {
     expect((await refusalOf(ann.call('GetTask', { id: task.id, tenant: 'elsewhere' }))).code).toBe(-32001);
   });
 });
+
+describe('an agent that a key does not name', () => {
+  it('tells its callers nothing of what it takes and requires', async () => {
+    const strict = { extensions: [{ uri: 'urn:example:secret', required: true }], inputModes: ['image/png'] };
+    await using guarded = await openService({
+      agents: {
+        echo: { connector: createEchoAgent() },
+        strict: { connector: createEchoAgent(), default: true, ...strict },
+      },
+    });
+    const limited = await guarded.clientOf('limited', { agents: ['echo'] });
+    const parts = [{ text: 'hello', mediaType: 'text/plain' }];
+    for (const call of [
+      limited.with({ path: '/agents/strict' }).send('', { parts }),
+      limited.send('', { parts, metadata: { executor: 'strict' } }),
+      limited.send('', { parts }),
+    ]) {
+      const { code, message } = await refusalOf(call);
+      expect([code, message]).toEqual([-32011, expect.not.stringMatching(/secret|image/)]);
+    }
+    // What it requires is no matter of those who speak with another.
+    expect((await limited.send('hello', { metadata: { executor: 'echo' } })).status.state).toBe('TASK_STATE_COMPLETED');
+    expect((await refusalOf(guarded.client.send('hello'))).code).toBe(-32008);
+  });
+});

@@ -1,3 +1,4 @@
+import { A2AService } from '@a2a-js/sdk/server/grpc';
 import { createEchoAgent } from 'sealane';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -5,6 +6,8 @@ import { refusalOf } from './support/a2a-client.ts';
 import { type AuditEntry, createAdminClient } from './support/admin-client.ts';
 import { isState } from './support/event-stream.ts';
 import { eventually } from './support/eventually.ts';
+import { createGrpcCaller, grpcRefusalOf } from './support/grpc-caller.ts';
+import { readAll, subscribeBytes } from './support/grpc-requests.ts';
 import { ADMIN_KEY, openService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -84,7 +87,21 @@ describe('a key', () => {
     });
   });
 
-  it('works no longer when it was revoked, also for calls that wait and streams that began later', async () => {
+  it('that is limited to some agents is told the names of no others', async () => {
+    const limited = await service.clientOf('curious', { agents: ['echo'] });
+    for (const call of [
+      limited.with({ path: '/agents/nobody' }).send('hello'),
+      limited.with({ path: '/agents/nobody' }).get('any'),
+      limited.send('hello', { metadata: { executor: 'nobody' } }),
+    ]) {
+      const refusal = await refusalOf(call);
+      expect(refusal.message).toContain('Known agents: echo.');
+    }
+    const open = await refusalOf(service.client.with({ path: '/agents/nobody' }).send('hello'));
+    expect(open.message).toContain('Known agents: echo, hidden.');
+  });
+
+  it('works no longer when it was revoked, also for streams that are open and those that begin later', async () => {
     const made = await service.admin.post<{ id: string; key: string }>('/keys', { name: 'short-lived', owner: 'zoe' });
     const client = service.client.with({ key: made.key });
     const task = await client.submit('@sleep 600000');
@@ -93,12 +110,28 @@ describe('a key', () => {
     await service.admin.delete('/keys/short-lived');
     expect((await refusalOf(client.get(task.id))).status).toBe(401);
     expect((await refusalOf(client.subscribe(task.id))).status).toBe(401);
+    expect(await stream.rest()).toEqual([]);
     await expect(service.admin.delete('/keys/short-lived')).rejects.toMatchObject({ status: 404 });
     // Its work goes on, under its owner's other keys.
     const other = await service.clientOf('zoe');
     expect((await other.get(task.id)).status.state).toBe('TASK_STATE_WORKING');
     await other.cancel(task.id);
-    await stream.until(isState('TASK_STATE_CANCELED'));
+  });
+
+  it('that is revoked ends its streams over gRPC, and no others', async () => {
+    const address = await service.sealane.listenGrpc();
+    const made = await service.admin.post<{ key: string }>('/keys', { name: 'soon-gone', owner: 'yan' });
+    const other = await service.clientOf('yan');
+    const task = await other.submit('@sleep 600000');
+    const stays = await other.subscribe(task.id);
+    using caller = createGrpcCaller(address, made.key);
+    const reader = caller.stream(A2AService.subscribeToTask.path, subscribeBytes(task.id));
+    await reader.initial;
+    const refused = grpcRefusalOf(readAll(reader));
+    await service.admin.delete('/keys/soon-gone');
+    expect(await refused).toMatchObject({ status: 'UNAUTHENTICATED', reason: 'UNAUTHENTICATED' });
+    await other.cancel(task.id);
+    await stays.until(isState('TASK_STATE_CANCELED'));
   });
 
   it('that expires works until then and not after', async () => {

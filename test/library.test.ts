@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 
 import express from 'express';
 import { createEchoAgent, createSealane, SealaneError } from 'sealane';
-import { openStore } from 'sealane/store';
+import { openStore, type Storage } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { createA2aClient } from './support/a2a-client.ts';
@@ -92,7 +92,8 @@ describe('the examples', () => {
 
 describe('a service inside a program', () => {
   it('behind Express answers streams, refusals and cancels as it does alone, whether or not the body was parsed', async () => {
-    for (const isParsed of [false, true]) {
+    const parsers = [undefined, express.json(), express.text({ type: '*/*' }), express.raw({ type: '*/*' })];
+    for (const parser of parsers) {
       await using sealane = await createSealane({
         store: 'memory',
         agents: { echo: createEchoAgent() },
@@ -100,7 +101,7 @@ describe('a service inside a program', () => {
         settings: { drainMs: 0 },
       });
       const app = express();
-      if (isParsed) app.use(express.json());
+      if (parser) app.use(parser);
       app.use('/deep/er', sealane.handler);
       const server = app.listen(0, '127.0.0.1');
       await once(server, 'listening');
@@ -116,6 +117,15 @@ describe('a service inside a program', () => {
       server.close();
       server.closeAllConnections();
     }
+  });
+
+  it('on a file that is open in this process says so, and not to kill anybody', async () => {
+    using folder = freshFolder();
+    const options = { store: `sqlite:${join(folder.path, 'tasks.db')}`, agents: { echo: createEchoAgent() } };
+    await using _first = await createSealane({ ...options, adminKey: 'key' });
+    const second = createSealane({ ...options, adminKey: 'key' });
+    await expect(second).rejects.toMatchObject({ code: 'store-locked' });
+    await expect(second).rejects.toThrow(/in use by process \d+, which is this one[^]*Close the service/);
   });
 
   it('that is closed lets its runs end or stop, its streams know, and its store go', async () => {
@@ -161,6 +171,34 @@ describe('a service inside a program', () => {
     expect(await storage.upkeep.check()).toBeUndefined();
   });
 
+  it('that does not start lets a storage that it was given go', async () => {
+    await using storage = await openStore('memory');
+    let listeners = 0;
+    let hasLeft = false;
+    const store: Storage = {
+      ...storage,
+      tasks: {
+        ...storage.tasks,
+        leave: async (instance) => {
+          hasLeft = true;
+          return storage.tasks.leave(instance);
+        },
+      },
+      outbox: {
+        ...storage.outbox,
+        onOwed: () => {
+          throw new Error('nothing is owed');
+        },
+      },
+      onCommit: () => {
+        listeners += 1;
+        return { [Symbol.dispose]: () => void (listeners -= 1) };
+      },
+    };
+    await expect(createSealane({ store, agents: { echo: createEchoAgent() } })).rejects.toThrow('nothing is owed');
+    expect({ listeners, hasLeft }).toEqual({ listeners: 0, hasLeft: true });
+  });
+
   it('changes its agents while runs go on: they end with the connector they began with, which is closed after them', async () => {
     const [before, after] = [createGateAgent(), createGateAgent()];
     let isClosed = false;
@@ -192,6 +230,33 @@ describe('a service inside a program', () => {
       message: expect.stringContaining('postgres://'),
     });
     await expect(createSealane({ store: 'memory', agents: {}, adminKey: '' })).rejects.toBeInstanceOf(SealaneError);
+  });
+
+  it('stands under its prefix, however that is written, on the cards as well', async () => {
+    for (const prefix of ['deep/er', '/deep/er', '/deep/er/']) {
+      await using sealane = await createSealane({
+        store: 'memory',
+        agents: { echo: { connector: createEchoAgent(), public: true } },
+        http: { prefix },
+      });
+      const url = await sealane.app.listen({ host: '127.0.0.1', port: 0 });
+      const answer = await fetch(`${url}/deep/er/.well-known/agent-card.json`);
+      const card = (await answer.json()) as { readonly supportedInterfaces: readonly { readonly url: string }[] };
+      expect(card.supportedInterfaces[0]?.url).toBe(`${url}/deep/er/a2a`);
+    }
+  });
+
+  it.each([
+    { publicUrl: 'example.com/tasks' },
+    { publicUrl: 'ftp://example.com' },
+    { heartbeatMs: 0 },
+    { heartbeatMs: 2 ** 31 },
+    { stallMs: Number.NaN },
+  ])('does not start with %j, and says which option is wrong', async (http) => {
+    await expect(createSealane({ store: 'memory', agents: {}, http })).rejects.toMatchObject({
+      code: 'bad-config',
+      message: expect.stringContaining(`http.${Object.keys(http)[0]}`),
+    });
   });
 
   it('that does not start leaves nothing behind that would keep its program alive', async () => {

@@ -29,6 +29,7 @@ describe('an answer that is too large', () => {
       const { client } = service;
       const failed = await client.send(text);
       expect(failed).toMatchObject({ status: { state: 'TASK_STATE_FAILED' }, metadata: { reason: 'too-large' } });
+      expect(statusTextOf(failed)).toBe(`The answer is larger than limits.${limit} allows (2048 bytes).`);
       expect(answerOf(failed).length).toBeLessThanOrEqual(2 * KIB);
       expect((await client.send('small')).status.state).toBe('TASK_STATE_COMPLETED');
     },
@@ -39,6 +40,17 @@ describe('an answer that is too large', () => {
     const task = await service.client.send('@big 100000');
     expect(answerOf(task)).toHaveLength(100_000);
     expect(statusTextOf(task)).toHaveLength(16 * KIB);
+  });
+
+  it('is copied there in whole characters', async () => {
+    const smiling = agentOf(async (_turn, io) => {
+      await io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: `x${'😀'.repeat(9000)}` }] } });
+      return { state: 'completed' };
+    });
+    await using service = await openService({ agents: { smiling } });
+    const text = statusTextOf(await service.client.send('hi'));
+    expect(text.isWellFormed()).toBe(true);
+    expect(text).toHaveLength(16 * KIB - 1);
   });
 });
 

@@ -25,6 +25,16 @@ const pagesOf = async (client: A2aClient, params: object): Promise<readonly Wire
 const idsOf = (tasks: readonly WireTask[]): readonly string[] => tasks.map(({ id }) => id);
 
 describe('a list', () => {
+  it('of large tasks has smaller pages, and all of the tasks', async () => {
+    const bytes = 10_000_000;
+    await using roomy = await openService({ settings: { eventBytes: bytes, artifactBytes: bytes, taskBytes: bytes } });
+    const ids: string[] = [];
+    for (let number = 0; number < 4; number += 1) ids.unshift((await roomy.client.send('@big 6000000')).id);
+    const pages = await pagesOf(roomy.client, { includeArtifacts: true });
+    expect(pages.map(idsOf)).toEqual([ids.slice(0, 3), ids.slice(3)]);
+    expect(await pagesOf(roomy.client, {})).toHaveLength(1);
+  });
+
   it('has newest statuses first, four members always, and no artifacts unless they are asked for', async () => {
     const client = await service.clientOf('lister');
     expect(await client.list()).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 });
@@ -63,6 +73,14 @@ describe('a list', () => {
     expect(idsOf((await client.with({ path: '/agents/second' }).list()).tasks)).toEqual([asked.id]);
     expect((await client.list({ contextId: 'here', pageSize: 1 })).totalSize).toBe(3);
   });
+
+  it.each(['9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59-12:00'])(
+    'of what comes after the end of time (%s) is empty',
+    async (statusTimestampAfter) => {
+      await service.client.send('before it');
+      expect(await service.client.list({ statusTimestampAfter })).toMatchObject({ tasks: [], totalSize: 0 });
+    },
+  );
 
   it('in pages shows every task once, while tasks are made, end and go away', async () => {
     const client = await service.clientOf('pager');

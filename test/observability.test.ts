@@ -5,7 +5,9 @@ import { buffer } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { openSqlite } from '../packages/sealane/src/store/sqlite/index.ts';
 import { eventually } from './support/eventually.ts';
+import { talkRaw } from './support/raw-http.ts';
 import { freshFolder, serve } from './support/served-process.ts';
 import { openService, type TestService } from './support/service.ts';
 
@@ -96,8 +98,13 @@ describe('metrics', () => {
   });
 
   it('are shown to callers on this machine without a key, and to no proxy', async () => {
-    const forwarded = await fetch(`${service.url}/metrics`, { headers: { 'x-forwarded-for': '203.0.113.1' } });
-    expect(forwarded.status).toBe(401);
+    for (const name of ['X-Forwarded-For', 'X-Forwarded-Proto', 'X-Real-IP', 'Forwarded', 'Via', 'CF-Connecting-IP']) {
+      const forwarded = await fetch(`${service.url}/metrics`, { headers: { [name]: '203.0.113.1' } });
+      expect([name, forwarded.status]).toEqual([name, 401]);
+    }
+    const { host } = new URL(service.url);
+    const plain = await talkRaw(service.url, `GET /metrics HTTP/1.0\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(plain.status).toBe(401);
     const withKey = await fetch(`${service.url}/metrics`, {
       headers: { 'x-forwarded-for': '203.0.113.1', authorization: 'Bearer the-admin-key' },
     });
@@ -121,6 +128,25 @@ describe('health', () => {
     expect(response.status).toBe(503);
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
     await service.close().catch(() => undefined);
+  });
+
+  it('is looked up once for all who ask at the same time: strangers do not keep the store busy', async () => {
+    const storage = await openSqlite({ file: ':memory:' });
+    const held = Promise.withResolvers<undefined>();
+    let looks = 0;
+    const check = (): Promise<undefined> => {
+      looks += 1;
+      return held.promise;
+    };
+    await using service = await openService({ store: { ...storage, upkeep: { ...storage.upkeep, check } } });
+    const asked = Array.from({ length: 20 }, () => fetch(`${service.url}/readyz`));
+    await fetch(`${service.url}/healthz`);
+    await eventually(() => expect(looks).toBe(1));
+    held.resolve(undefined);
+    expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+    expect(looks).toBeLessThan(20);
+    await service.close();
+    await storage.close();
   });
 });
 

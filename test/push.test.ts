@@ -7,31 +7,19 @@ import { describe, expect, it } from 'vitest';
 import { VERSION } from 'sealane';
 
 import { openPostgres } from '../packages/sealane/src/store/postgres/index.ts';
-import { type A2aClient, answerOf, refusalOf } from './support/a2a-client.ts';
+import { answerOf, refusalOf } from './support/a2a-client.ts';
 import { eventually } from './support/eventually.ts';
 import { freshSchema } from './support/fresh-schema.ts';
 import { createGateAgent } from './support/gate-agent.ts';
 import { freshFolder, serve } from './support/served-process.ts';
 import { openService } from './support/service.ts';
+import { createConfig, logOf, withWebhook } from './support/webhook-calls.ts';
 import { isEnd, type Received, startReceiver } from './support/webhook-receiver.ts';
 
 const allowPrivateWebhooks = true;
 
 /** A poll so slow that a delivery within a test's time was started by its hint. */
 const push = { pollMs: 600_000, graceMs: 100 };
-
-const withWebhook = (config: object): { configuration: object } => ({
-  configuration: { taskPushNotificationConfig: config },
-});
-
-const createConfig = (client: A2aClient, taskId: string, config: object): Promise<{ id: string }> =>
-  client.call('CreateTaskPushNotificationConfig', { taskId, ...config });
-
-/** Every event of a task, as its log tells it to a stream. */
-const logOf = async (client: A2aClient, id: string): Promise<readonly unknown[]> => {
-  const events = await (await client.subscribe(id, 0)).rest();
-  return events.map(({ text }) => (JSON.parse(text) as { result: unknown }).result);
-};
 
 const bodiesOf = (received: readonly Received[]): readonly unknown[] => received.map(({ body }) => body);
 

@@ -58,6 +58,20 @@ describe('REST', () => {
     expect((await ask('POST', '/message:send', other, headers)).status).toBe(409);
   });
 
+  it('does not answer a send in one tenant with the task of another, under the same key', async () => {
+    const body = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'to each' }] } };
+    const headers = { 'idempotency-key': randomUUID() };
+    const first = (await (await ask('POST', '/tenant-1/message:send', body, headers)).json()) as { task: Task };
+    const again = (await (await ask('POST', '/tenant-1/message:send', body, headers)).json()) as { task: Task };
+    expect(again.task.id).toBe(first.task.id);
+    // However a tenant is named, it is the same work.
+    const named = await ask('POST', '/message:send', { ...body, tenant: 'tenant-1' }, headers);
+    expect(((await named.json()) as { task: Task }).task.id).toBe(first.task.id);
+    for (const path of ['/tenant-2/message:send', '/message:send']) {
+      expect((await ask('POST', path, body, headers)).status).toBe(409);
+    }
+  });
+
   it("keeps an agent's required extension", async () => {
     const uri = 'urn:example:required';
     const { createEchoAgent } = await import('sealane');

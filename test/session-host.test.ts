@@ -142,11 +142,16 @@ describe('a host of sessions', () => {
     expect(host.agent.getActiveTaskForSession(host.sessions.contextToSession('ctx-123'))).toBe(b.id);
   });
 
-  it('that cannot stop keeps its session to itself until it says that it is done', async () => {
-    await using host = await openHost(
-      { abortSession: () => Promise.reject(new Error('no such run')) },
-      { cancelGraceMs: 50 },
-    );
+  it.each<[string, () => Promise<void>]>([
+    ['rejects', () => Promise.reject(new Error('no such run'))],
+    [
+      'throws',
+      () => {
+        throw new Error('no such run');
+      },
+    ],
+  ])('that cannot stop, and %s, keeps its session to itself until it says that it is done', async (_how, abort) => {
+    await using host = await openHost({ abortSession: abort }, { cancelGraceMs: 50 });
     const [a, b] = [await host.send('a'), await host.send('b')];
     const { sessionKey } = await host.handed(0);
     expect(await host.sessions.cancelTask(a.id)).toMatchObject({

@@ -193,6 +193,12 @@ describe('a task shelf', () => {
     expect(idsOf((await shelf.list()).tasks)).toEqual(['c-2', 'c-3', 'c-4']);
   });
 
+  it('takes no capacity that it could not keep to', () => {
+    const shelfOf = (maxTasks: number) => createTaskShelf({ storage, owner: newOwner(), maxTasks });
+    expect(() => shelfOf(10_001)).toThrow('maxTasks is 10001');
+    for (const maxTasks of [10_000, Infinity]) expect(() => shelfOf(maxTasks)).not.toThrow();
+  });
+
   it('gives its last place to one of many who come at the same moment', async () => {
     const shelf = createTaskShelf({ storage, owner: newOwner(), maxTasks: 5 });
     const saves = await Promise.allSettled(

@@ -156,14 +156,17 @@ describe('the openclaw program', () => {
     expect(statusTextOf(task)).toMatch(/Unknown agent id "nope"[\s\S]*agentId/);
   });
 
-  it('fails with what to do when it is not there, and its health says the same', async () => {
+  it('fails when it is not there, and its health says what to do', async () => {
     const service = await serve({ path: '/nowhere/openclaw' });
     const task = await service.client.send('hello');
     expect(stateOf(task)).toBe('TASK_STATE_FAILED');
-    expect(statusTextOf(task)).toContain('Install it, or correct `path`.');
+    expect(statusTextOf(task)).toContain('The program of this agent is missing.');
     const missing = createOpenclawCliAgent(connector({ path: '/nowhere/openclaw' }));
     const there = createOpenclawCliAgent(connector());
-    expect(await missing.health?.()).toMatchObject({ ok: false });
+    expect(await missing.health?.()).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('Install it, or correct `path`.') as string,
+    });
     expect(await there.health?.()).toEqual({ ok: true, detail: `OpenClaw ${OPENCLAW_VERSION} at ${OPENCLAW_ENTRY}.` });
     await Promise.all([missing.close(), there.close()]);
   });

@@ -45,6 +45,16 @@ describe('what an agent says while PostgreSQL refuses to write', () => {
 });
 
 describe('a store that was opened', () => {
+  it('behind a pooler that mixes sessions says what to set there', async () => {
+    const options = freshSchema();
+    const storage = await open(options);
+    const beside = await connectBeside(options.url);
+    await beside.query(`SET search_path TO ${options.schema}; ${refusing('42P05')}`);
+    const refused = storage.tasks.admit(admission());
+    await expect(refused).rejects.toMatchObject({ code: 'store-unwritable' });
+    await expect(refused).rejects.toThrow(/session mode/);
+  });
+
   it('is not called well when its tables have been dropped', async () => {
     const options = freshSchema();
     const storage = await open(options);

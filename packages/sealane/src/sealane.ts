@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
@@ -105,7 +104,10 @@ export interface Sealane extends AsyncDisposable {
 }
 
 const ANYTHING = ['text/plain', 'application/json', '*/*'];
+const STORE_AWAY = 'The store is away or full. The log says more, and so does GET /admin/health to an admin key.';
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
+/** A timer that is to take longer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry => {
   const options: AgentOptions = isObject(agent) && 'connector' in agent ? agent : { connector: agent };
@@ -140,6 +142,21 @@ const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] => {
   return entries;
 };
 
+/** `tasks`, `/tasks` and `/tasks/` are one prefix: it is a part of every address on the cards. */
+const httpOptionsOf = (given: SealaneOptions['http'] = {}): HttpOptions => {
+  const options: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: tmpdir(), ...given };
+  const { publicUrl, prefix } = options;
+  if (publicUrl !== undefined && !(URL.canParse(publicUrl) && /^https?:$/.test(new URL(publicUrl).protocol))) {
+    throw new SealaneError('bad-config', 'http.publicUrl must be an address like https://example.com/tasks.');
+  }
+  for (const name of ['heartbeatMs', 'stallMs'] as const) {
+    if (options[name] >= 1 && options[name] <= LONGEST_TIMER_MS) continue;
+    throw new SealaneError('bad-config', `http.${name} must be from 1 to ${LONGEST_TIMER_MS}, not ${options[name]}.`);
+  }
+  const path = prefix.replace(/^\/+|\/+$/g, '');
+  return { ...options, prefix: path === '' ? '' : `/${path}` };
+};
+
 /** An agent that is paused here stops here at once, not at the next look into the store. */
 const withNews = (lanes: LaneStore, tell: () => Promise<void>): LaneStore => ({
   ...lanes,
@@ -168,7 +185,9 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
   const now = Date.now;
   const startedAt = now();
   const registry = createAgentRegistry(entriesOf(options.agents));
+  await using undo = new AsyncDisposableStack();
   const metrics = createMetrics(storage, now);
+  undo.defer(() => metrics.close());
   const tracing = await startTracing(options.tracing === false ? {} : process.env, VERSION);
   const observer = combineObservers([metrics.observer, tracing.observer, createLogObserver(log)]);
   const guard = createTargetGuard({ allowPrivate: options.allowPrivateWebhooks ?? false });
@@ -193,7 +212,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
   if (options.ratePerMinute !== undefined && !(options.ratePerMinute > 0)) {
     throw new SealaneError('bad-config', `ratePerMinute must be above 0, not ${String(options.ratePerMinute)}.`);
   }
-  const httpOptions: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: join(tmpdir()), ...options.http };
+  const httpOptions = httpOptionsOf(options.http);
   const rateLimiter = createRateLimiter({
     now: () => performance.now(),
     ...(options.ratePerMinute !== undefined && { defaultPerMinute: options.ratePerMinute }),
@@ -221,7 +240,11 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     rateLimiter,
     log,
     metrics: metrics.http,
-    ready: async () => (engine.isStopping() ? 'The service is stopping.' : ((await storage.upkeep.check()) ?? 'ok')),
+    ready: async () => {
+      if (engine.isStopping()) return { status: 'The service is stopping.' };
+      const detail = await storage.upkeep.check();
+      return detail === undefined ? { status: 'ok' } : { status: STORE_AWAY, detail };
+    },
     running: (agent) => engine.runningOf(agent),
     now,
     version: VERSION,
@@ -237,13 +260,11 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     observers: [metrics.push, createPushLogObserver(log)],
     ...(options.push && { settings: options.push }),
   });
-  try {
-    await engine.start();
-  } catch (error) {
-    await engine.stop();
-    throw error;
-  }
+  // What does not start is not left half running on a storage that goes on without it.
+  undo.defer(() => engine.stop());
+  await engine.start();
   push.start();
+  undo.move();
 
   const { host, bodyLimitBytes, publicUrl, prefix } = httpOptions;
   let grpc: Promise<GrpcServer> | undefined;
@@ -277,12 +298,11 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
       await using cleanUp = new AsyncDisposableStack();
       // Whatever fails, the rest is closed; the last that is written here is the first that is done.
       cleanUp.defer(async () => {
-        if (typeof options.store === 'string') await storage.close();
+        await tracing.flush().catch((error: unknown) => log.warn({ err: error }, 'the last spans were not exported'));
       });
       cleanUp.defer(async () => {
-        await tracing
-          .shutdown()
-          .catch((error: unknown) => log.warn({ err: error }, 'the last spans were not exported'));
+        metrics.close();
+        if (typeof options.store === 'string') await storage.close();
       });
       cleanUp.defer(async () => {
         const connectors = new Set(registry.list().map(({ connector }) => connector));

@@ -26,6 +26,11 @@ describe('a call of the channel', () => {
     expect(version).toBe('1.0');
   });
 
+  it.each(['constructor', '__proto__', 'CancelTask'])('%s is left as it is: the channel does not have it', (method) => {
+    const body = { jsonrpc: '2.0', id: 1, method, params: { tenant: 'any' } };
+    expect(translateCall(body)).toEqual({ body, version: undefined });
+  });
+
   it('loses its tenant, gets a message id, and is the words of a user, whoever is said to speak', () => {
     for (const role of ['user', 'agent', 'ROLE_USER', 'ROLE_AGENT']) {
       const { params } = translateCall(sent({ role, parts: [{ text: 'hi' }] })).body as Sent;

@@ -4,6 +4,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The channel takes these names for one another, and answers both in the words of A2A 1.0. */
 const METHODS: Readonly<Record<string, string>> = {
+  __proto__: null as never,
   SendMessage: 'SendMessage',
   'message/send': 'SendMessage',
   GetTask: 'GetTask',

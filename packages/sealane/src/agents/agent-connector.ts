@@ -63,6 +63,8 @@ export interface TurnEnd {
   /** Only after an abort for `shutdown`: the work goes on without us, and this is not written as its end. */
   readonly goesOn?: true;
   readonly reason?: string;
+  /** Only with `failed`, and for the operator's log alone: what callers must not read, such as paths and settings. */
+  readonly detail?: string;
 }
 
 /** What a connector can do with the engine while it runs a turn. */

@@ -41,19 +41,34 @@ const addressSchema = z
   .string()
   .regex(/^(\[[0-9a-f:]+\]|[^\s:/]+):\d{1,5}$/i, 'must be host:port, like tasks.example.com:443');
 
+/** What a Host header can name; a whole address, or a pattern, would never be found in one. */
+const hostSchema = z.string().regex(/^[^\s/*@]+$/, 'must be the name of a host, like tasks.example.com');
+
+/** What browsers send as Origin: written in another way it would never be found there. */
+const originSchema = z.string().refine((text) => /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#*@]+$/.test(text) && isAsSent(text), {
+  error: 'must be an origin as browsers send it, like https://app.example.com: no path, no usual port, no pattern',
+});
+
+const isAsSent = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, origin } = new URL(text);
+  return !/^https?:$/.test(protocol) || origin === text;
+};
+
 /** A header value: what a client sends after `Bearer `. */
 const secretSchema = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces');
 
 const PER_MINUTE = { s: 60, sec: 60, min: 1, h: 1 / 60, hour: 1 / 60 } as const;
 
-/** `30/min`, `5/s`, `1000/h`: requests, as a number a minute. */
+/** `30/min`, `5/s`, `1000/h`: requests, as a number a minute. What is less than one would be more than was meant. */
 export const rateSchema = z
   .string()
   .regex(/^[1-9]\d*\/(s|sec|min|h|hour)$/, 'must be a rate like 30/min, 5/s or 1000/h')
   .transform((text) => {
     const [count, unit] = text.split('/');
-    return Math.max(1, Math.floor(Number(count) * PER_MINUTE[unit as keyof typeof PER_MINUTE]));
-  });
+    return Math.floor(Number(count) * PER_MINUTE[unit as keyof typeof PER_MINUTE]);
+  })
+  .refine((perMinute) => perMinute >= 1, 'must be at least 60/h: rates are counted by the minute');
 
 const keySchema = z.strictObject({
   agents: z.array(nameSchema).min(1).optional().describe('Agents the key may use; all without it'),
@@ -123,8 +138,8 @@ export const configSchema = z.strictObject({
     .describe('host:port under which clients reach gRPC, for the cards; needed behind a proxy'),
   insecureHttp: z.boolean().default(false).describe('Allows plain HTTP on addresses that others can reach'),
   allowPrivateWebhooks: z.boolean().default(false).describe('Allows webhooks to private and loopback addresses'),
-  allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to answer to'),
-  allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins that may call from a browser'),
+  allowedHosts: z.array(hostSchema).default([]).describe('Further Host headers to answer to'),
+  allowedOrigins: z.array(originSchema).default([]).describe('Web origins that may call from a browser'),
   trustedProxies: z
     .array(proxySchema)
     .default([])

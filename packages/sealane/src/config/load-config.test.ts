@@ -277,9 +277,23 @@ describe('refusals', () => {
   });
 });
 
+test('hosts and origins that no request could ever name are refused', () => {
+  const hosts = ['https://tasks.example.com', '*.example.com', ''];
+  const origins = ['https://app.example.com/', '*', 'https://App.example.com', 'https://app.example.com:443', 'app'];
+  const lines = (values: readonly string[]): string => values.map((value) => JSON.stringify(value)).join(', ');
+  expect(problemsOf(`allowedHosts: [${lines(hosts)}]`)).toHaveLength(hosts.length);
+  expect(problemsOf(`allowedOrigins: [${lines(origins)}]`)).toHaveLength(origins.length);
+  const { config } = load(`
+allowedHosts: [tasks.example.com, 'tasks.example.com:8443', '[::1]']
+allowedOrigins: ['http://localhost:3000', 'https://app.example.com', 'chrome-extension://abcdefgh']`);
+  expect(config.allowedHosts).toHaveLength(3);
+  expect(config.allowedOrigins).toHaveLength(3);
+});
+
 test('rates are counted by the minute', () => {
-  const { config } = load('keys: { a: { rate: 30/min }, b: { rate: 2/s }, c: { rate: 120/h }, d: { rate: 1/h } }');
+  const { config } = load('keys: { a: { rate: 30/min }, b: { rate: 2/s }, c: { rate: 120/h }, d: { rate: 60/h } }');
   expect(Object.values(config.keys).map(({ rate }) => rate)).toEqual([30, 120, 2, 1]);
+  expect(() => load('keys: { a: { rate: 59/h } }')).toThrow(/keys\.a\.rate.*at least 60\/h/);
 });
 
 describe('what an agent says on its card', () => {

@@ -43,6 +43,8 @@ export interface ErrorDetails {
   readonly retryAfterMs?: number;
   /** Facts a program can act on, never secrets: the field at fault, the limit that was met. */
   readonly facts?: Readonly<Record<string, string>>;
+  /** What callers are told in its place, where the message names the operator's machines, files or settings. */
+  readonly forCallers?: string;
 }
 
 /** An error with a code; its message tells the reader what to do next. */
@@ -51,11 +53,13 @@ export class SealaneError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterMs: number | undefined;
   readonly facts: Readonly<Record<string, string>>;
+  readonly forCallers: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.retryAfterMs = details.retryAfterMs;
     this.facts = details.facts ?? {};
+    this.forCallers = details.forCallers;
   }
 }

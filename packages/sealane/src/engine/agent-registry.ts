@@ -49,8 +49,8 @@ export interface AgentRegistry {
   find(name: string): AgentEntry | undefined;
   /** The agent that messages without a name go to, if there is one. */
   findDefault(): AgentEntry | undefined;
-  /** The agent of that name, or the default one; throws `agent-not-found`. */
-  require(name: string | undefined): AgentEntry;
+  /** The agent of that name, or the default one; throws `agent-not-found`, which names no agents but those `allowed`. */
+  require(name: string | undefined, allowed?: readonly string[] | null): AgentEntry;
   replaceAll(entries: readonly AgentEntry[]): void;
   onChange(listener: () => void): Disposable;
 }
@@ -62,23 +62,24 @@ export const createAgentRegistry = (initial: readonly AgentEntry[]): AgentRegist
   let byName = new Map(initial.map((entry) => [entry.name, entry]));
   let fallback = defaultOf(initial);
   const listeners = new Set<() => void>();
-  const names = () => [...byName.keys()].join(', ') || 'none';
+  const names = (allowed: readonly string[] | null): string =>
+    [...byName.keys()].filter((name) => allowed === null || allowed.includes(name)).join(', ') || 'none';
   return {
     list: () => [...byName.values()],
     find: (name) => byName.get(name),
     findDefault: () => fallback,
-    require: (name) => {
+    require: (name, allowed = null) => {
       if (name !== undefined) {
         const entry = byName.get(name);
         if (entry) return entry;
-        throw new SealaneError('agent-not-found', `There is no agent "${name}". Known agents: ${names()}.`, {
+        throw new SealaneError('agent-not-found', `There is no agent "${name}". Known agents: ${names(allowed)}.`, {
           facts: { agent: name },
         });
       }
       if (fallback) return fallback;
       throw new SealaneError(
         'agent-not-found',
-        `No agent is marked as default: name one in metadata.executor or call /agents/<name>. Known agents: ${names()}.`,
+        `No agent is marked as default: name one in metadata.executor or call /agents/<name>. Known agents: ${names(allowed)}.`,
       );
     },
     replaceAll: (entries) => {

@@ -75,8 +75,9 @@ const NO_WORDS = 'The agent failed and did not say why.';
 /** What somebody threw, in words; anything can be thrown, also what cannot be shown. */
 export const textOfThrown = (thrown: unknown): string => {
   try {
-    const text: unknown = thrown instanceof Error ? thrown.message : (thrown ?? '');
-    return String(text).slice(0, ERROR_TEXT) || NO_WORDS;
+    const said = thrown instanceof SealaneError ? (thrown.forCallers ?? thrown.message) : undefined;
+    const text: unknown = said ?? (thrown instanceof Error ? thrown.message : (thrown ?? ''));
+    return String(text).slice(0, ERROR_TEXT).toWellFormed() || NO_WORDS;
   } catch {
     return NO_WORDS;
   }

@@ -50,7 +50,7 @@ export const createIntake = (
   };
 
   const allowedAgent = (caller: Caller, name: string | undefined): AgentEntry => {
-    const entry = registry.require(name);
+    const entry = registry.require(name, caller.agents);
     if (caller.agents === null || caller.agents.includes(entry.name)) return entry;
     throw new SealaneError('forbidden', `This key may not use the agent "${entry.name}".`, {
       facts: { agent: entry.name },

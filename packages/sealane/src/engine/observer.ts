@@ -12,6 +12,8 @@ export interface EngineObserver {
     readonly taskId: string;
     readonly state: State;
     readonly reason?: string;
+    /** What only the operator may read. */
+    readonly detail?: string;
   }): void;
   /** From an agent's word to its commit. */
   appended?(facts: { readonly events: number; readonly lagMs: number }): void;

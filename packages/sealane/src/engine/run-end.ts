@@ -17,21 +17,26 @@ interface Stopped {
   readonly text?: string;
 }
 
-export const TOO_LARGE = 'The answer is larger than this service allows.';
+export const tooLarge = (limit: string, bytes: number): string =>
+  `The answer is larger than ${limit} allows (${bytes} bytes).`;
 
 const STOPPED: Readonly<Record<StopReason, Stopped>> = {
   canceled: { state: 'canceled', reason: 'canceled' },
   timeout: { state: 'failed', reason: 'timeout', text: 'The task timed out' },
-  'too-large': { state: 'failed', reason: 'too-large', text: TOO_LARGE },
+  'too-large': { state: 'failed', reason: 'too-large' },
   unwritable: { state: 'failed', reason: 'unwritable', text: 'What the agent said could not be stored.' },
   shutdown: { state: 'failed', reason: 'interrupted', text: 'The service stopped while the task was running.' },
   lost: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
   ended: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
 };
 
-/** How a turn ends that did not end by itself. */
-export const stoppedEnd = (stopReason: StopReason | undefined, timeoutMs: number, say: Say): EndEvent => {
-  const { state, reason, text } = STOPPED[stopReason ?? 'lost'];
+/** How a turn ends that did not end by itself. `excess` says what was too large about its answer. */
+export const stoppedEnd = (
+  stopReason: StopReason | undefined,
+  { timeoutMs, excess }: { readonly timeoutMs: number; readonly excess: string | undefined },
+  say: Say,
+): EndEvent => {
+  const { state, reason, text = excess } = STOPPED[stopReason ?? 'lost'];
   const full = stopReason === 'timeout' ? `${text} after ${Math.round(timeoutMs / 1000)} s.` : text;
   return { kind: 'turn-ended', state, reason, ...(full !== undefined && { message: say(full) }) };
 };

@@ -3,6 +3,7 @@ import { type Artifact, type JsonObject, type Message, type NewEvent, SealaneErr
 import type { RunToken } from '#store';
 
 import { copyJson, copyWords, weighArtifact, weighMessage, weighMetadata } from './agent-words.ts';
+import { tooLarge } from './run-end.ts';
 import type { RunnerDeps } from './runner.ts';
 
 /** How many events may wait for the disk before an agent is slowed down. */
@@ -32,11 +33,12 @@ type Refusal = 'lost' | 'ended' | 'too-large' | 'unwritable';
  * committed the next one gathers. A producer waits only when it is a window ahead of the disk.
  */
 export class RunOutput {
-  /** The text of the answer so far, up to a limit. */
-  answer = '';
+  /** What was too large about it, in words. */
+  excess: string | undefined;
   readonly #deps: Pick<RunnerDeps, 'settings' | 'persist' | 'observer'>;
   readonly #token: RunToken;
   readonly #onRefused: (why: Refusal) => void;
+  #answer = '';
   #pending: NewEvent[] = [];
   #pendingBytes = 0;
   #isWriting = false;
@@ -59,6 +61,11 @@ export class RunOutput {
     this.#deps = deps;
     this.#token = token;
     this.#onRefused = onRefused;
+  }
+
+  /** The text of the answer so far, up to a limit; that may lie between the two halves of a character. */
+  get answer(): string {
+    return this.#answer.length < STATUS_TEXT ? this.#answer : this.#answer.replace(/[\uD800-\uDBFF]$/, '');
   }
 
   /** An agent that does not wait for the answer misses a refusal; that must not end the process. */
@@ -163,8 +170,7 @@ export class RunOutput {
     const append = event.append === true && artifact.artifactId in this.#artifactBytes;
     this.#pendingBytes += this.#weigh(artifact, append, bytes);
     for (const { text } of artifact.parts) {
-      if (text === undefined || this.answer.length >= STATUS_TEXT) continue;
-      this.answer += text.slice(0, STATUS_TEXT - this.answer.length);
+      if (text !== undefined) this.#answer += text.slice(0, Math.max(0, STATUS_TEXT - this.#answer.length));
     }
     return {
       kind: 'artifact-added',
@@ -194,10 +200,9 @@ export class RunOutput {
   }
 
   #tooLarge(limit: string, bytes: number): SealaneError {
+    this.excess ??= tooLarge(limit, bytes);
     this.#onRefused('too-large');
-    return new SealaneError('too-large', `The answer is larger than ${limit} allows (${bytes} bytes).`, {
-      facts: { limit },
-    });
+    return new SealaneError('too-large', this.excess, { facts: { limit } });
   }
 }
 

@@ -7,7 +7,7 @@ import { textOfThrown, weighEnd, weighMetadata } from './agent-words.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import type { EngineObserver, RunObserver } from './observer.ts';
 import type { Persist } from './persist.ts';
-import { agentEnd, type EndEvent, stoppedEnd, type StopReason, thrownEnd, TOO_LARGE } from './run-end.ts';
+import { agentEnd, type EndEvent, stoppedEnd, type StopReason, thrownEnd, tooLarge } from './run-end.ts';
 import { RunOutput, unwatched, UNWRITABLE } from './run-output.ts';
 import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
@@ -201,7 +201,8 @@ class OneRun implements LiveRun {
         new OneRunIo(this),
       );
     } catch (error) {
-      if (!(error instanceof SealaneError)) this.#problem('An agent failed', error);
+      const isTold = error instanceof SealaneError && error.forCallers === undefined;
+      if (!isTold) this.#problem('An agent failed', error);
       return thrownEnd(error, (text) => this.say(text));
     }
     return this.#checked(end);
@@ -210,8 +211,9 @@ class OneRun implements LiveRun {
   /** The end that the agent gave, if everybody can read it. */
   #checked(end: TurnEnd): TurnEnd {
     try {
-      if (weighEnd(end) <= this.#deps.settings.eventBytes) return end;
-      return { state: 'failed', message: this.say(TOO_LARGE), reason: 'too-large' };
+      const { eventBytes } = this.#deps.settings;
+      if (weighEnd(end) <= eventBytes) return end;
+      return { state: 'failed', message: this.say(tooLarge('limits.eventBytes', eventBytes)), reason: 'too-large' };
     } catch (error) {
       this.#problem(UNWRITABLE, error);
       return { state: 'failed', message: this.say(textOfThrown(error)), reason: 'unwritable' };
@@ -246,7 +248,7 @@ class OneRun implements LiveRun {
     const { result, event } = await this.#finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
     this.#watcher?.ended(result.ok ? result.value.task.state : 'lost', event.reason);
-    if (result.ok) this.#tellEnd(result.value.task, event.reason);
+    if (result.ok) this.#tellEnd(result.value.task, event.reason, event === wished ? end?.detail : undefined);
   }
 
   /**
@@ -292,9 +294,10 @@ class OneRun implements LiveRun {
     this.#deps.observer.problem?.(what, error, { taskId: token.taskId, agent });
   }
 
-  #tellEnd({ state }: StoredTask, reason: string | undefined): void {
+  #tellEnd({ state }: StoredTask, reason: string | undefined, detail?: string): void {
     const { agent, token } = this.run;
-    this.#deps.observer.taskEnded?.({ agent, taskId: token.taskId, state, ...(reason && { reason }) });
+    const facts = { agent, taskId: token.taskId, state, ...(reason && { reason }), ...(detail && { detail }) };
+    this.#deps.observer.taskEnded?.(facts);
   }
 
   #mayRetry(end: TurnEnd | undefined): boolean {
@@ -319,7 +322,8 @@ class OneRun implements LiveRun {
   }
 
   #stoppedEnd(reason: StopReason | undefined): EndEvent {
-    return stoppedEnd(reason, this.entry.taskTimeoutMs, (text) => this.say(text));
+    const facts = { timeoutMs: this.entry.taskTimeoutMs, excess: this.#output.excess };
+    return stoppedEnd(reason, facts, (text) => this.say(text));
   }
 }
 

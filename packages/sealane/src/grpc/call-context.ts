@@ -35,8 +35,9 @@ export const contextOf = (
   if (version !== undefined && !versions.includes(version)) throw versionNotSupported(version, versions);
   const agent = firstOf(headers['sealane-agent']) || undefined;
   const extensions = negotiateExtensions(
-    agent === undefined ? registry.findDefault() : registry.require(agent),
+    agent === undefined ? registry.findDefault() : registry.require(agent, holder.agents),
     headers,
+    holder.agents,
   );
   requireExtensions(extensions);
   return {

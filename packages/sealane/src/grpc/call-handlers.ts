@@ -2,9 +2,10 @@ import { type handleServerStreamingCall, type handleUnaryCall, Metadata } from '
 
 import type { ErrorCode, SealaneError } from '#domain';
 import type { StreamItem } from '#engine';
+import { keyHasEnded } from '#identity';
 import type { CallContext, LiveCall, LiveCalls, StreamResult } from '#protocol';
 
-import { contextOf } from './call-context.ts';
+import { authorizationOf, contextOf } from './call-context.ts';
 import type { Gate } from './gate.ts';
 import type { GrpcDeps, GrpcOptions } from './grpc-deps.ts';
 import type { Rpc, RpcService } from './rpc-service.ts';
@@ -107,6 +108,7 @@ export const createCallHandlers = (
         count(rpc, call, 'ok', beganAt);
         const write = createStreamWriter(call, options.stallMs, signal);
         metrics.streamOpened();
+        using _watching = deps.keys.watch(authorizationOf(call.metadata), () => liveCall.end(keyHasEnded()));
         try {
           let last: StreamItem | undefined;
           for await (const item of result.items) {

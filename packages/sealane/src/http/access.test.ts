@@ -4,7 +4,10 @@ import { message, openTestApp, speak, type TestApp } from './http-app.fixture.ts
 
 let test: TestApp;
 beforeAll(async () => {
-  test = await openTestApp({ allowedOrigins: ['https://console.example'], allowedHosts: ['tasks.example'] });
+  test = await openTestApp({
+    allowedOrigins: ['https://console.example', 'https://Written.example:443/', 'app://shell'],
+    allowedHosts: ['tasks.example'],
+  });
 });
 afterAll(async () => test[Symbol.asyncDispose]());
 
@@ -109,5 +112,12 @@ describe('where a call comes from', () => {
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
+  });
+
+  it('may be a web page that was allowed in another spelling than browsers have', async () => {
+    for (const origin of ['https://written.example', 'app://shell']) {
+      const allowed = await fetch(`${test.url}/healthz`, { headers: { origin } });
+      expect(allowed.headers.get('access-control-allow-origin'), origin).toBe(origin);
+    }
   });
 });

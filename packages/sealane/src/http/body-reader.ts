@@ -52,7 +52,8 @@ const readText = (payload: IncomingMessage, limitBytes: number): Promise<string>
   const parsed = (payload as IncomingMessage & { readonly body?: unknown }).body;
   // The server that we are mounted in has already read the body; what is left of it is its value.
   if (payload.readableEnded) {
-    return Promise.resolve(typeof parsed === 'string' ? parsed : (JSON.stringify(parsed) ?? ''));
+    const isText = typeof parsed === 'string' || Buffer.isBuffer(parsed);
+    return Promise.resolve(isText ? String(parsed) : (JSON.stringify(parsed) ?? ''));
   }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

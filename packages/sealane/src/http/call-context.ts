@@ -3,14 +3,15 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { ErrorCode, SealaneError } from '#domain';
-import { type CallContext, type LiveCalls, type Negotiated, negotiateExtensions } from '#protocol';
+import { keyHasEnded } from '#identity';
+import { type CallContext, type LiveCall, type LiveCalls, type Negotiated, negotiateExtensions } from '#protocol';
 
 import { holderOf } from './access.ts';
 import { baseUrlOf } from './base-url.ts';
 import { explain } from './error-replies.ts';
 import type { HttpDeps, HttpOptions } from './http-deps.ts';
 
-export interface CallDeps extends Pick<HttpDeps, 'registry' | 'log' | 'metrics'> {
+export interface CallDeps extends Pick<HttpDeps, 'registry' | 'keys' | 'log' | 'metrics'> {
   readonly live: LiveCalls;
   readonly options: HttpOptions;
 }
@@ -20,13 +21,15 @@ export interface Call {
   readonly context: CallContext;
   /** What the caller may know of anything thrown while it was served. */
   readonly explain: (thrown: unknown) => SealaneError;
+  /** Ends the call when its key ends, until it is disposed of: for answers that take long. */
+  readonly watchKey: () => Disposable;
   /** Counts the call; a stream counts when it begins. */
   readonly note: (method: string, outcome: 'ok' | ErrorCode) => void;
 }
 
 /** Opens the call that a request of a known caller makes; agent and tenant are those that its address names. */
 export const openCall = (
-  { registry, log, metrics, live, options }: CallDeps,
+  { registry, keys, log, metrics, live, options }: CallDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   { agent, tenant }: { readonly agent: string | undefined; readonly tenant?: string | undefined },
@@ -34,10 +37,12 @@ export const openCall = (
   const holder = holderOf(request);
   const { headers } = request.raw;
   const extensions = negotiateExtensions(
-    agent === undefined ? registry.findDefault() : registry.require(agent),
+    agent === undefined ? registry.findDefault() : registry.require(agent, holder.agents),
     headers,
+    holder.agents,
   );
-  const signal = signalOf(live, reply.raw);
+  const liveCall = openLiveCall(live, reply.raw);
+  const { signal } = liveCall;
   return {
     context: {
       caller:
@@ -51,6 +56,7 @@ export const openCall = (
       signal,
     },
     explain: (thrown) => explain(signal.aborted ? signal.reason : thrown, request.id, log),
+    watchKey: () => keys.watch(headers.authorization, () => liveCall.end(keyHasEnded())),
     note: (method, outcome) => {
       metrics.called(method, outcome, performance.now() - request.beganAt);
       if (log.isLevelEnabled('debug')) {
@@ -61,10 +67,10 @@ export const openCall = (
 };
 
 /** Aborts when the caller leaves before its answer is whole, or when everything closes. */
-const signalOf = (live: LiveCalls, response: ServerResponse): AbortSignal => {
+const openLiveCall = (live: LiveCalls, response: ServerResponse): LiveCall => {
   const call = live.open();
   response.once('close', () => (response.writableFinished ? call[Symbol.dispose]() : call.leave()));
-  return call.signal;
+  return call;
 };
 
 /** The protocol version that is asked for: by the header, or by the query parameter of the same name. */

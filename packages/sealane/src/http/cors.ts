@@ -15,7 +15,10 @@ const HEADERS = [
 /** Tells a browser that this origin, already checked, may read the answer; answers its preflight on the spot. */
 export const addCors = (request: IncomingMessage, response: ServerResponse, origin: string): 'answered' | 'marked' => {
   response.setHeader('access-control-allow-origin', origin);
-  response.setHeader('access-control-expose-headers', 'a2a-extensions, retry-after, www-authenticate, etag');
+  response.setHeader(
+    'access-control-expose-headers',
+    'a2a-extensions, x-a2a-extensions, retry-after, www-authenticate, etag',
+  );
   response.setHeader('vary', 'Origin');
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return 'marked';
   response.writeHead(204, {

@@ -17,6 +17,8 @@ export interface ErrorWording {
   /** Where its specification has another HTTP status than HTTP itself suggests. */
   readonly statusOf?: (error: SealaneError) => number;
   readonly encode: (error: SealaneError, status: number) => string;
+  /** Its readers, if they hold an admin key, get errors as they are: also where these name machines and files. */
+  readonly isForOperator?: true;
 }
 
 /** Wherever nothing else is known of the caller: most of them parse JSON-RPC. */
@@ -28,18 +30,26 @@ export const asRpcError: ErrorWording = {
 export const asAdminError: ErrorWording = {
   contentType: 'application/json',
   encode: ({ code, message, facts }) => JSON.stringify({ error: { code, message, facts } }),
+  isForOperator: true,
 };
 
 /** What a caller may know of anything thrown; the rest is logged under the request's id. */
-export const explain = (thrown: unknown, requestId: string, log: Logger): SealaneError =>
-  errorForCaller(thrown, requestId, (err) => log.error({ err, reqId: requestId }, 'a request failed'));
+export const explain = (thrown: unknown, reqId: string, log: Logger): SealaneError =>
+  errorForCaller(thrown, reqId, (err) => {
+    // Trouble of the operator's that all callers share, such as a database that is away: one line for each is enough.
+    if (err instanceof SealaneError && err.forCallers !== undefined)
+      log.warn({ detail: err.message, reqId }, 'a request was refused');
+    else log.error({ err, reqId }, 'a request failed');
+  });
 
 /** The answer to what was refused before, or beside, a call; `wordingOf` says in whose words. */
 export const createErrorReplier =
   (send: JsonSender, log: Logger, wordingOf: (request: FastifyRequest) => ErrorWording) =>
   (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const error = explain(fromFramework(thrown), request.id, log);
-    const { contentType, encode, statusOf = httpStatusOf } = wordingOf(request);
+    const { contentType, encode, statusOf = httpStatusOf, isForOperator = false } = wordingOf(request);
+    const known = fromFramework(thrown);
+    const isOpen = isForOperator && request.holder?.admin === true && known instanceof SealaneError;
+    const error = isOpen ? known : explain(known, request.id, log);
     const status = statusOf(error);
     send(request, reply, status, encode(error, status), {
       'content-type': contentType,

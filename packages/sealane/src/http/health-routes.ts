@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { SealaneError } from '#domain';
 
-import type { HttpDeps } from './http-deps.ts';
+import type { HttpDeps, Readiness } from './http-deps.ts';
 import type { JsonSender } from './json-reply.ts';
 import type { Handler } from './method-routes.ts';
 import { hostnameOf, isLoopback } from './origin-guard.ts';
@@ -14,16 +14,29 @@ export const createHealthHandler =
     send(request, reply, 200, '{"status":"ok"}');
   };
 
-/** Ready: it can also do its work. */
-export const createReadyHandler =
-  (send: JsonSender, { ready, log }: Pick<HttpDeps, 'ready' | 'log'>): Handler =>
-  async (request, reply) => {
-    const verdict = await ready().catch((err: unknown) => {
-      log.error({ err, reqId: request.id }, 'the readiness check failed');
-      return 'the check itself failed: see the log';
-    });
-    send(request, reply, verdict === 'ok' ? 200 : 503, JSON.stringify({ status: verdict }));
+/**
+ * Ready: it can also do its work. Anybody may ask, so the detail goes into the log, once until it changes; and who asks
+ * while the store is being looked at hears the same: strangers in a crowd must not keep the store busy.
+ */
+export const createReadyHandler = (send: JsonSender, { ready, log }: Pick<HttpDeps, 'ready' | 'log'>): Handler => {
+  let logged: string | undefined;
+  let looking: Promise<Readiness> | undefined;
+  const look = (): Promise<Readiness> =>
+    (looking ??= ready()
+      .catch((err: unknown): Readiness => {
+        log.error({ err }, 'the readiness check failed');
+        return { status: 'the check itself failed: see the log' };
+      })
+      .finally(() => {
+        looking = undefined;
+      }));
+  return async (request, reply) => {
+    const { status, detail } = await look();
+    if (detail !== undefined && detail !== logged) log.warn({ detail }, 'not ready');
+    logged = detail;
+    send(request, reply, status === 'ok' ? 200 : 503, JSON.stringify({ status }));
   };
+};
 
 export const createMetricsHandler =
   (send: JsonSender, { metrics, keys }: Pick<HttpDeps, 'metrics' | 'keys'>): Handler =>
@@ -37,10 +50,14 @@ export const createMetricsHandler =
     send(request, reply, 200, text, { 'content-type': contentType });
   };
 
-/** A caller on this machine itself, and not a proxy on it that speaks for somebody else. */
+/**
+ * A caller on this machine itself, and not a proxy on it that speaks for somebody else. One that is set up with nothing
+ * but our address calls us by it and adds no headers; it is known by HTTP/1.0, which no scraper speaks any more.
+ */
 const isLocal = ({ raw }: FastifyRequest): boolean =>
   isLoopback(raw.socket.remoteAddress ?? '') &&
   isLoopback(hostnameOf(raw.headers.host ?? '')) &&
-  raw.headers['x-forwarded-for'] === undefined &&
-  raw.headers['x-forwarded-host'] === undefined &&
-  raw.headers.forwarded === undefined;
+  raw.httpVersion !== '1.0' &&
+  !Object.keys(raw.headers).some((name) => PROXY_HEADER.test(name));
+
+const PROXY_HEADER = /^(forwarded|via|x-forwarded-.+|x-real-ip|.+-(connecting|client)-ip)$/;

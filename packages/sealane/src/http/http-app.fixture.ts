@@ -90,7 +90,7 @@ export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<T
     rateLimiter: createRateLimiter({ now: Date.now }),
     log,
     metrics,
-    ready: async () => 'ok',
+    ready: async () => ({ status: 'ok' }),
     running: () => 0,
     now: Date.now,
     version: '9.9.9',

@@ -19,7 +19,7 @@ export interface HttpDeps {
   readonly log: Logger;
   readonly metrics: HttpMetrics;
   /** `ok`, or what keeps the service from doing its work. */
-  readonly ready: () => Promise<string>;
+  readonly ready: () => Promise<Readiness>;
   /** Runs of an agent on this instance. */
   readonly running: (agent: string) => number;
   readonly now: () => number;
@@ -28,6 +28,13 @@ export interface HttpDeps {
   /** Epoch milliseconds. */
   readonly startedAt: number;
   readonly options?: Partial<HttpOptions>;
+}
+
+export interface Readiness {
+  /** `ok`, or what anybody may know. */
+  readonly status: string;
+  /** What only the operator may know: where the store is, and what is wrong with it. */
+  readonly detail?: string;
 }
 
 export interface HttpOptions {

@@ -29,10 +29,10 @@ export type JsonSender = (
 
 /**
  * Writes ready JSON text past the framework's serialisers. `isClosing` answers whether connections are being shut:
- * then this one ends with its answer.
+ * then this one ends with its answer. A caller that takes nothing of its answer for `stallMs` is disconnected.
  */
 export const createJsonSender =
-  (metrics: HttpMetrics, isClosing: () => boolean): JsonSender =>
+  (metrics: HttpMetrics, stallMs: number, isClosing: () => boolean): JsonSender =>
   (request, reply, status, text, headers) => {
     reply.hijack();
     const response = reply.raw;
@@ -45,5 +45,8 @@ export const createJsonSender =
       ...headers,
     });
     response.end(text);
+    // What the connection has not taken at once is kept here until it is read, and some answers are large. The time
+    // begins anew with every byte that goes out; when nobody listens to its end, Node cuts the connection.
+    if (response.writableLength > 0) response.setTimeout(stallMs);
     metrics.answered(patternOf(request), status, performance.now() - request.beganAt);
   };

@@ -33,7 +33,7 @@ export const createOriginGuard = ({
     hostnameOf(isIP(host) === 6 ? `[${host}]` : host),
     ...(publicOrigin ? [hostnameOf(publicOrigin.host)] : []),
   ]);
-  const origins = new Set([...allowedOrigins, ...(publicOrigin ? [publicOrigin.origin] : [])]);
+  const origins = new Set([...allowedOrigins.map(originOf), ...(publicOrigin ? [publicOrigin.origin] : [])]);
   const isWildcard = host === '0.0.0.0' || host === '::';
   const passed = new Set<string>();
 
@@ -69,6 +69,12 @@ export const createOriginGuard = ({
       );
     },
   };
+};
+
+/** An origin as browsers write it: without a slash, without the usual port, in lower case. Others stay as they are. */
+const originOf = (text: string): string => {
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null';
+  return origin === 'null' ? text : origin;
 };
 
 /** The name in a Host header, without port and brackets, in lower case. */

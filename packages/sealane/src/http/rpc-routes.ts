@@ -32,7 +32,12 @@ export const createRpcHandler =
     if (answer.method !== undefined) {
       call.note(answer.method, answer.kind === 'single' ? (answer.error?.code ?? 'ok') : 'ok');
     }
-    const headers = extensionHeaders(call.context.extensions);
+    const { extensions, headers: asked } = call.context;
+    // Callers before 1.0 have their own name for the header, and look for the answer under that.
+    const headers =
+      asked['x-a2a-extensions'] === undefined
+        ? extensionHeaders(extensions)
+        : { ...extensionHeaders(extensions), ...extensionHeaders(extensions, 'x-a2a-extensions') };
     if (answer.kind === 'stream') {
       const { items, frame: data } = answer;
       const failure = (error: SealaneError): string => sseFrame(undefined, answer.failure(error));

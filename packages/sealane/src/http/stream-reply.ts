@@ -22,11 +22,12 @@ export const writeStream = async (
   { options, metrics }: CallDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  { context, explain }: Call,
+  { context, explain, watchKey }: Call,
   { items, data, failure, headers }: StreamWording,
 ): Promise<void> => {
   reply.hijack();
   metrics.streamOpened();
+  using _watching = watchKey();
   try {
     await writeSse(reply.raw, framesOf(items, data), { ...options, headers }, context.signal, (thrown) =>
       failure(explain(thrown)),

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as httpRequest } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -156,6 +156,56 @@ describe('an event stream', () => {
     await expect.poll(() => test.service.openStreams()).toBe(1);
     await noStreams();
     socket.on('error', () => undefined).destroy();
+  });
+});
+
+describe('a large plain answer', () => {
+  const LENGTH = 32_000_000;
+
+  /** A connection that has asked for a task of that size and has read nothing yet. */
+  const ask = async ({ service, url }: TestApp): Promise<Socket> => {
+    const { tasks } = test.service;
+    await test.call('SendMessage', message('hi'));
+    const artifacts = JSON.stringify([{ artifactId: 'a', parts: [{ text: 'x'.repeat(LENGTH) }] }]);
+    service.tasks.set('large', { ...[...tasks.values()][0]!, id: 'large', artifacts });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').pause();
+    const body = bodyOf('GetTask', { id: 'large' });
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${ADMIN_KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    return socket;
+  };
+
+  it('is not kept for a caller that takes nothing of it for too long', async () => {
+    await using stalling = await openTestApp({ stallMs: 300 });
+    const connections = (): Promise<number> =>
+      new Promise((resolve, reject) =>
+        stalling.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      );
+    const socket = await ask(stalling);
+    await expect.poll(connections).toBe(1);
+    await expect.poll(connections, { timeout: 5000 }).toBe(0);
+    socket.on('error', () => undefined).destroy();
+  });
+
+  it('reaches a caller that takes it slowly, and leaves the connection open', async () => {
+    await using slow = await openTestApp({ stallMs: 1000 });
+    const socket = await ask(slow);
+    const began = performance.now();
+    let [taken, sinceRest] = [0, 0];
+    socket.on('data', ({ length }: Buffer) => {
+      taken += length;
+      sinceRest += length;
+      if (sinceRest < 1_000_000) return;
+      sinceRest = 0;
+      socket.pause();
+      setTimeout(() => socket.resume(), 60);
+    });
+    socket.resume();
+    await expect.poll(() => taken, { timeout: 15_000 }).toBeGreaterThan(LENGTH);
+    expect(performance.now() - began).toBeGreaterThan(1000);
+    expect(socket.closed).toBe(false);
+    socket.destroy();
   });
 });
 

@@ -23,3 +23,7 @@ export const createAuthorizer =
     }
     return holder;
   };
+
+/** What ends an answer that began under a key and outlived it. */
+export const keyHasEnded = (): SealaneError =>
+  new SealaneError('unauthenticated', 'The key was revoked or has expired: go on with another one.');

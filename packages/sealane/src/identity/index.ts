@@ -4,7 +4,7 @@
  * of HTTP. Start with `keys.ts`; `rate-limiter.ts` stands alone.
  */
 export type { Authorizer } from './authorizer.ts';
-export { createAuthorizer } from './authorizer.ts';
+export { createAuthorizer, keyHasEnded } from './authorizer.ts';
 export type { GivenKey, KeyHolder, KeyOverride, Keys, KeysOptions } from './keys.ts';
 export { createKeys, OPERATOR_KEY_ID } from './keys.ts';
 export type { NewKey } from './new-key.ts';

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { Storage } from '#store';
 import { openSqlite } from '#store/sqlite/index';
 
-import { createKeys, type KeysOptions } from './keys.ts';
+import { createKeys, type Keys, type KeysOptions } from './keys.ts';
 
 let folder: string;
 let storage: Storage;
@@ -63,6 +63,39 @@ describe('API keys', () => {
     expect(await elsewhere.authenticate(bearer(secret))).toBeUndefined();
   });
 
+  it('tells who watches a key of its end: of a revocation here at once, of others within five seconds', async () => {
+    let now = Date.now();
+    const here = instance();
+    const elsewhere = instance({ now: () => now });
+    const { secret } = await here.create({ name: 'watched' }, 'admin');
+    const brief = await here.create({ name: 'watched-briefly', expiresInMs: 60_000 }, 'admin');
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const ended: string[] = [];
+    const endOf = (keys: Keys, key: string, name: string): Promise<void> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const watching = keys.watch(bearer(key), () => {
+        ended.push(name);
+        watching[Symbol.dispose]();
+        resolve();
+      });
+      return promise;
+    };
+    const ends = [endOf(here, secret, 'here'), endOf(elsewhere, secret, 'elsewhere')];
+    const expired = endOf(elsewhere, brief.secret, 'expired');
+    await here.revoke('watched', 'admin');
+    await ends[0];
+    expect(ended).toEqual(['here']);
+    now += 5000;
+    vi.advanceTimersByTime(5000);
+    await ends[1];
+    expect(ended).toEqual(['here', 'elsewhere']);
+    now += 60_000;
+    vi.advanceTimersByTime(5000);
+    await expired;
+    expect(ended).toEqual(['here', 'elsewhere', 'expired']);
+  });
+
   it('does not let a lookup that began before a revocation bring the key back', async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
     const keys = instance({
@@ -113,6 +146,15 @@ describe('API keys', () => {
     });
     expect(await keys.authenticate('Bearer my own word')).toBeUndefined();
   });
+
+  it.each(['x'.repeat(1018), ' key', 'key\n'])(
+    'refuses a key of the operator that no call could bring (%#)',
+    (adminKey) => {
+      expect(() => instance({ adminKey })).toThrow(/admin key .* at most 1017 characters/);
+      const given = [{ name: 'given', owner: 'ann', secret: adminKey }];
+      expect(() => instance({ given })).toThrow(/key "given" .* at most 1017 characters/);
+    },
+  );
 
   it('takes keys that somebody else keeps, without the rights of an operator', async () => {
     const hermes = { name: 'hermes-given', owner: 'peer:hermes', secret: 'token of hermes' };

@@ -38,6 +38,11 @@ export interface Keys {
    * five seconds old: a key that another instance revoked works no longer than that.
    */
   authenticate(authorization: string | undefined): Promise<KeyHolder | undefined>;
+  /**
+   * Calls `onEnd` when the key of an `Authorization` header is revoked or expires, which it may learn five seconds
+   * late: for answers that take longer than that. May call it again until it is disposed of.
+   */
+  watch(authorization: string | undefined, onEnd: () => void): Disposable;
   /** Makes a key; `secret` is shown here and never again. A taken name is a `conflict`. */
   create(key: NewKey, actor: string): Promise<{ readonly record: KeyRecord; readonly secret: string }>;
   list(): Promise<readonly KeyRecord[]>;
@@ -79,6 +84,7 @@ const OPERATOR: KeyHolder = {
 export const createKeys = (options: KeysOptions): Keys => {
   const { keys, audit, now, adminKey, overrides, random = randomBytes } = options;
   if (adminKey === '') throw new SealaneError('bad-config', 'The admin key is empty: give one, or leave it out.');
+  if (adminKey !== undefined) checkSendable(adminKey, 'The admin key');
   const operatorHash = adminKey === undefined ? undefined : Buffer.from(hashKeySecret(adminKey));
   const given = new Map((options.given ?? []).map((key) => [hashKeySecret(key.secret), givenHolder(key)]));
   const known = createExpiringCache<KeyHolder>(KNOWN_CAPACITY);
@@ -86,6 +92,7 @@ export const createKeys = (options: KeysOptions): Keys => {
   const recordRefusal = createRefusalRecorder(audit, now, options.onAuditError ?? (() => undefined));
   // Lookups under way, so that a burst of calls with one new key reads the store once.
   const lookups = new Map<string, Promise<KeyHolder | undefined>>();
+  const watchers = new Set<() => void>();
   // Counts local changes: a lookup that began before one must not fill the caches after it.
   let generation = 0;
 
@@ -94,6 +101,7 @@ export const createKeys = (options: KeysOptions): Keys => {
     known.clear();
     unknown.clear();
     lookups.clear();
+    for (const look of watchers) look();
   };
 
   const lookUp = async (hash: string): Promise<KeyHolder | undefined> => {
@@ -111,24 +119,45 @@ export const createKeys = (options: KeysOptions): Keys => {
     return holder;
   };
 
+  const authenticate: Keys['authenticate'] = async (authorization) => {
+    const secret = findBearer(authorization);
+    if (secret === undefined) return undefined;
+    const hash = hashKeySecret(secret);
+    if (operatorHash !== undefined && timingSafeEqual(Buffer.from(hash), operatorHash)) return OPERATOR;
+    const at = now();
+    const holder = given.get(hash) ?? known.find(hash, at);
+    if (holder !== undefined) return holder;
+    if (unknown.find(hash, at) !== undefined) return undefined;
+    let lookup = lookups.get(hash);
+    if (lookup === undefined) {
+      lookup = lookUp(hash).finally(() => {
+        if (lookups.get(hash) === lookup) lookups.delete(hash);
+      });
+      lookups.set(hash, lookup);
+    }
+    return lookup;
+  };
+
   return {
-    authenticate: async (authorization) => {
-      const secret = findBearer(authorization);
-      if (secret === undefined) return undefined;
-      const hash = hashKeySecret(secret);
-      if (operatorHash !== undefined && timingSafeEqual(Buffer.from(hash), operatorHash)) return OPERATOR;
-      const at = now();
-      const holder = given.get(hash) ?? known.find(hash, at);
-      if (holder !== undefined) return holder;
-      if (unknown.find(hash, at) !== undefined) return undefined;
-      let lookup = lookups.get(hash);
-      if (lookup === undefined) {
-        lookup = lookUp(hash).finally(() => {
-          if (lookups.get(hash) === lookup) lookups.delete(hash);
-        });
-        lookups.set(hash, lookup);
-      }
-      return lookup;
+    authenticate,
+
+    watch: (authorization, onEnd) => {
+      const look = (): void => {
+        // A store that is away says nothing about the key.
+        authenticate(authorization).then(
+          (holder) => holder ?? onEnd(),
+          () => undefined,
+        );
+      };
+      const timer = setInterval(look, FRESH_MS);
+      timer.unref();
+      watchers.add(look);
+      return {
+        [Symbol.dispose]: () => {
+          clearInterval(timer);
+          watchers.delete(look);
+        },
+      };
     },
 
     create: async (key, actor) => {
@@ -183,8 +212,18 @@ const refusalOf = (record: KeyRecord | undefined, at: number): 'unknown' | 'revo
 const grantedTo = (owner: string, permission: Permission): Permission =>
   permission === 'agent-default' && owner !== OPERATOR_OWNER ? DEFAULT_PERMISSION : permission;
 
+/** A key that is read otherwise than it was given would let nobody in, and nobody would know why. */
+const checkSendable = (secret: string, what: string): void => {
+  if (findBearer(`Bearer ${secret}`) === secret) return;
+  throw new SealaneError(
+    'bad-config',
+    `${what} cannot be sent with a call: take at most 1017 characters, without white space around them.`,
+  );
+};
+
 const givenHolder = (key: GivenKey): KeyHolder => {
   if (key.secret === '') throw new SealaneError('bad-config', `The key "${key.name}" has no secret.`);
+  checkSendable(key.secret, `The key "${key.name}"`);
   return {
     owner: key.owner,
     keyId: `given:${key.name}`,

@@ -1,4 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { Counter, Gauge, Registry } from 'prom-client';
 
 import type { EngineObserver } from '#engine';
 import type { HttpMetrics } from '#http';
@@ -6,18 +8,24 @@ import type { PushObserver } from '#push';
 import type { Storage, StoreCounts } from '#store';
 
 import { createCounts, createTimes } from './plain-metrics.ts';
+import { processMetrics } from './process-metrics.ts';
 
 export interface Metrics {
   readonly http: HttpMetrics;
   readonly observer: EngineObserver;
   readonly push: PushObserver;
+  /** Hears no more of the storage, which may go on without this service. */
+  close(): void;
 }
+
+/** How long a scrape waits for the store: everything else is wanted most while that does not answer. */
+const LOOK_MS = 2000;
 
 /** Everything `/metrics` tells. Labels are names of agents, states and methods; never ids, texts or addresses. */
 export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now: () => number): Metrics => {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 10 });
+  const ofProcess = processMetrics();
 
   const admittedOf = createCounts(registry, {
     name: 'sealane_tasks_admitted_total',
@@ -35,16 +43,16 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
     help: 'Turns that ended, by agent and state',
     labelNames: ['agent', 'state', 'reason'],
   });
-  const inFlight: Record<string, number> = {};
+  const inFlight = new Map<string, number>();
   const countRun = (agent: string, change: 1 | -1): void => {
-    inFlight[agent] = (inFlight[agent] ?? 0) + change;
+    inFlight.set(agent, (inFlight.get(agent) ?? 0) + change);
   };
   const running: Gauge = new Gauge({
     name: 'sealane_runs',
     help: 'Runs of this instance now, by agent',
     labelNames: ['agent'],
     registers,
-    collect: () => Object.entries(inFlight).forEach(([agent, runs]) => running.set({ agent }, runs)),
+    collect: () => inFlight.forEach((runs, agent) => running.set({ agent }, runs)),
   });
   const runOf = createTimes(registry, {
     name: 'sealane_run_seconds',
@@ -67,7 +75,7 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
   })();
   const callsOf = createTimes(registry, {
     name: 'sealane_call_seconds',
-    help: 'JSON-RPC calls by method and outcome',
+    help: 'Calls by method and outcome',
     labelNames: ['method', 'outcome'],
   });
   const answersOf = createCounts(registry, {
@@ -90,15 +98,19 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
   });
   // One look into the store for all that a scrape wants of it; while the store is away, the last numbers stay.
   let look: Promise<StoreCounts | undefined> | undefined;
-  const set = (gauge: Gauge, valueOf: (counts: StoreCounts) => number): Promise<void> => {
-    look ??= storage.upkeep
-      .counts()
-      .then(
-        (counts) => counts,
-        () => undefined,
-      )
-      .finally(() => (look = undefined));
-    return look.then((counts) => counts && gauge.set(valueOf(counts)));
+  const count = async (): Promise<StoreCounts | undefined> => {
+    try {
+      return await storage.upkeep.counts();
+    } catch {
+      return undefined;
+    }
+  };
+  const set = async (gauge: Gauge, valueOf: (counts: StoreCounts) => number): Promise<void> => {
+    const waiting = new AbortController();
+    look ??= count().finally(() => (look = undefined));
+    const counts = await Promise.race([look, delay(LOOK_MS, undefined, { signal: waiting.signal })]);
+    waiting.abort();
+    if (counts) gauge.set(valueOf(counts));
   };
   const ageOf = ({ oldestWaitingSince }: StoreCounts): number =>
     oldestWaitingSince === null ? 0 : Math.max(0, now() - oldestWaitingSince) / 1000;
@@ -120,15 +132,19 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
     registers,
     collect: () => set(queueAge, ageOf),
   });
-  storage.onCommit((ms) => commitSeconds.add(ms / 1000));
+  const commits = storage.onCommit((ms) => commitSeconds.add(ms / 1000));
 
   return {
+    close: () => commits[Symbol.dispose](),
     http: {
       answered: (route, status) => answersOf(route, String(status)).add(),
       called: (method, outcome, ms) => callsOf(method, outcome).add(ms / 1000),
       streamOpened: () => streams.inc(),
       streamClosed: () => streams.dec(),
-      render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+      render: async () => {
+        const texts = await Promise.all([ofProcess.metrics(), registry.metrics()]);
+        return { contentType: registry.contentType, text: texts.join('') };
+      },
     },
     push: {
       attempted: ({ outcome }) => deliveries.inc({ outcome }),

@@ -3,6 +3,13 @@ import type { Logger } from 'pino';
 import type { EngineObserver, RunObserver } from '#engine';
 import type { PushObserver } from '#push';
 
+/**
+ * Why something ended, for labels, spans and log lines. A connector may give any text as its reason, which could be what
+ * somebody said, and each another label for ever; only a word is passed on.
+ */
+const wordOf = (reason: string | undefined): string | undefined =>
+  reason === undefined || /^[A-Za-z][\w.-]{0,39}$/.test(reason) ? reason : 'other';
+
 /** Several observers as one. Only the first that names a trace is heard. */
 export const combineObservers = (observers: readonly EngineObserver[]): EngineObserver => ({
   admitted: (facts) => {
@@ -11,8 +18,9 @@ export const combineObservers = (observers: readonly EngineObserver[]): EngineOb
   refused: (facts) => {
     for (const observer of observers) observer.refused?.(facts);
   },
-  taskEnded: (facts) => {
-    for (const observer of observers) observer.taskEnded?.(facts);
+  taskEnded: ({ reason, ...facts }) => {
+    const word = wordOf(reason);
+    for (const observer of observers) observer.taskEnded?.({ ...facts, ...(word !== undefined && { reason: word }) });
   },
   appended: (facts) => {
     for (const observer of observers) observer.appended?.(facts);
@@ -26,11 +34,10 @@ export const combineObservers = (observers: readonly EngineObserver[]): EngineOb
       const watcher = observer.runStarted?.(run, connector);
       if (watcher) watching.push(watcher);
     }
-    if (watching.length === 1) return watching[0];
     const traceparent = watching.find((watcher) => watcher.traceparent !== undefined)?.traceparent;
     return {
       ...(traceparent !== undefined && { traceparent }),
-      ended: (state, reason) => watching.forEach((watcher) => watcher.ended(state, reason)),
+      ended: (state, reason) => watching.forEach((watcher) => watcher.ended(state, wordOf(reason))),
     };
   },
 });

@@ -114,16 +114,27 @@ export const encodeRpcError = (error: SealaneError): string =>
   JSON.stringify({ code: ERRORS[error.code].jsonRpc, message: error.message, data: errorDetailsOf(error) });
 
 /**
- * What a caller is told about anything that was thrown. A `SealaneError` speaks for itself; all else is a bug or the
- * operator's matter: it is reported whole under `correlationId`, and the caller learns only that id.
+ * What a caller is told about anything that was thrown. A `SealaneError` speaks for itself, or has other words for
+ * callers; all else is a bug or the operator's matter: it is reported whole under `correlationId`, and the caller learns
+ * only that id.
  */
 export const errorForCaller = (
   thrown: unknown,
   correlationId: string,
   report: (thrown: unknown) => void,
 ): SealaneError => {
-  if (thrown instanceof SealaneError && thrown.code !== 'internal' && !OPERATOR_ONLY.has(thrown.code)) return thrown;
+  const speaksForItself =
+    thrown instanceof SealaneError && thrown.code !== 'internal' && !OPERATOR_ONLY.has(thrown.code);
+  if (speaksForItself && thrown.forCallers === undefined) return thrown;
   report(thrown);
+  if (speaksForItself && thrown.forCallers !== undefined) {
+    const { code, forCallers, retryAfterMs, facts } = thrown;
+    return new SealaneError(code, forCallers, {
+      cause: thrown,
+      facts,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+  }
   const facts = { correlationId };
   if (thrown instanceof SealaneError && OPERATOR_ONLY.has(thrown.code)) {
     return new SealaneError('unavailable', `The service cannot work now. Tell its operator this id: ${correlationId}`, {

@@ -1,5 +1,5 @@
 import { SealaneError } from '#domain';
-import type { AgentEntry, AgentExtension } from '#engine';
+import type { AgentEntry, AgentExtension, Caller } from '#engine';
 
 import type { CallHeaders } from './call-headers.ts';
 
@@ -25,8 +25,16 @@ const MAX_HEADER_LENGTH = 8192;
 /** All that an agent's card declares. */
 export const extensionsOf = (agent: AgentEntry): readonly AgentExtension[] => [TASK_LOG_EXTENSION, ...agent.extensions];
 
-/** Unknown extensions are ignored, and no version of one stands for another. `agent` is undefined when nobody is named. */
-export const negotiateExtensions = (agent: AgentEntry | undefined, headers: CallHeaders): Negotiated => {
+/**
+ * Unknown extensions are ignored, and no version of one stands for another. `named` is undefined when nobody is. Of an
+ * agent that is not among those `allowed` to the caller nothing is told: a message to it is refused as forbidden.
+ */
+export const negotiateExtensions = (
+  named: AgentEntry | undefined,
+  headers: CallHeaders,
+  allowed: Caller['agents'],
+): Negotiated => {
+  const agent = named && isAllowed(named, allowed) ? named : undefined;
   const header = headers['a2a-extensions'] ?? headers['x-a2a-extensions'];
   const required = agent?.extensions.find((extension) => extension.required);
   if (header === undefined && required === undefined) return NOTHING_ASKED;
@@ -38,6 +46,9 @@ export const negotiateExtensions = (agent: AgentEntry | undefined, headers: Call
     missing: agent?.extensions.find(({ uri, required: isRequired }) => isRequired && !asked.has(uri))?.uri,
   };
 };
+
+export const isAllowed = ({ name }: AgentEntry, allowed: Caller['agents']): boolean =>
+  allowed === null || allowed.includes(name);
 
 /** Throws when the agent requires an extension that the caller did not ask for. */
 export const requireExtensions = ({ missing }: Negotiated): void => {

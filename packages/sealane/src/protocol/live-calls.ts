@@ -6,6 +6,8 @@ export interface LiveCall extends Disposable {
   readonly signal: AbortSignal;
   /** The caller has left. What its call has started goes on. */
   leave(): void;
+  /** Ends the call by our own will; what it has started goes on. */
+  end(reason: SealaneError): void;
 }
 
 /** The calls under way on a binding, each with the signal that ends it early. */
@@ -32,6 +34,9 @@ class OpenCall extends AbortController implements LiveCall {
   leave(): void {
     this[Symbol.dispose]();
     this.abort(LEFT);
+  }
+  end(reason: SealaneError): void {
+    this.abort(reason);
   }
   [Symbol.dispose](): void {
     if (this.#place < 0) return;

@@ -125,6 +125,9 @@ const findState = (value: unknown): State | undefined => {
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,9}))?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** Statuses are compared as texts, and beyond this the text of a time begins with a sign. */
+const LATEST_MILLIS = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** Brought to the form that statuses have: UTC with milliseconds, rounded up so that "not before" stays true. */
 const findTimestamp = (value: unknown, field: string): string | undefined => {
   if (value === undefined || value === null || value === '') return undefined;
@@ -132,5 +135,5 @@ const findTimestamp = (value: unknown, field: string): string | undefined => {
   const millis = match ? Date.parse(value as string) : Number.NaN;
   if (!match || Number.isNaN(millis)) throw invalid(field, 'must be a time like "2026-01-31T12:00:00.000Z".');
   const beyondMillis = /[1-9]/.test((match[1] ?? '').slice(3)) ? 1 : 0;
-  return new Date(millis + beyondMillis).toISOString();
+  return new Date(Math.min(millis + beyondMillis, LATEST_MILLIS)).toISOString();
 };

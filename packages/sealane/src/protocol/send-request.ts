@@ -5,7 +5,7 @@ import type { AgentEntry, Caller, SendRequest } from '#engine';
 
 import { decodeLastEventId, decodeSendFacts } from './call-headers.ts';
 import type { CallContext, ProtocolDeps } from './dialect.ts';
-import { negotiateExtensions, requireExtensions } from './extensions.ts';
+import { isAllowed, negotiateExtensions, requireExtensions } from './extensions.ts';
 import { noPush } from './push-config.ts';
 import type { SendParams } from './request-decoder.ts';
 
@@ -43,9 +43,10 @@ export const sendRequestOf = (
   const agent = context.agent ?? sent.executor;
   // A follow-up goes to its task's agent, whatever it names.
   if (message.taskId === undefined) {
-    const entry = registry.require(agent);
-    if (agent !== context.agent) requireExtensions(negotiateExtensions(entry, context.headers));
-    requireInputModes(entry, message);
+    const { agents } = context.caller;
+    const entry = registry.require(agent, agents);
+    if (agent !== context.agent) requireExtensions(negotiateExtensions(entry, context.headers, agents));
+    if (isAllowed(entry, agents)) requireInputModes(entry, message);
   }
   const facts = decodeSendFacts(context.headers);
   const request: Writable<SendRequest> = { message, dialect, ...facts };
@@ -53,7 +54,9 @@ export const sendRequestOf = (
   if (metadata !== undefined) request.metadata = metadata;
   if (givenTaskId !== undefined) request.givenTaskId = givenTaskId;
   if (push !== undefined) request.push = push;
-  if (facts.idempotencyKey !== undefined) request.bodyHash = bodyHashOf(sent, agent);
+  if (facts.idempotencyKey !== undefined) {
+    request.bodyHash = bodyHashOf(sent, agent, callerOf(context, sent.tenant).tenant);
+  }
   return request;
 };
 
@@ -76,5 +79,5 @@ const requireInputModes = ({ inputModes, name }: AgentEntry, { parts }: Message)
  * What makes two sends the same work: message, metadata and whom they go to. How the answer is wanted (`configuration`)
  * and the JSON-RPC id may differ between a send and its repetition.
  */
-const bodyHashOf = ({ message, metadata, tenant }: Sending, agent: string | undefined): string =>
-  hash('sha256', JSON.stringify([agent ?? null, tenant ?? null, message, metadata ?? null]), 'hex');
+const bodyHashOf = ({ message, metadata }: Sending, agent: string | undefined, tenant: string): string =>
+  hash('sha256', JSON.stringify([agent ?? null, tenant || null, message, metadata ?? null]), 'hex');

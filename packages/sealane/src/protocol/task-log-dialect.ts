@@ -1,9 +1,14 @@
+import { SealaneError } from '#domain';
+import type { Caller } from '#engine';
+import type { StoredTask } from '#store';
+
 import type { Dialect, Method, ProtocolDeps } from './dialect.ts';
 import { encodeRpcError } from './errors.ts';
 import { encodeEvent } from './event-encoder.ts';
 import { findInteger, requireFields } from './field-reader.ts';
 import { decodeTaskParams } from './request-decoder.ts';
 import { callerOf } from './send-request.ts';
+import { findNamed, nameTask } from './v01/client-task.ts';
 
 const MAX_EVENTS = 1000;
 const DEFAULT_EVENTS = 100;
@@ -11,21 +16,39 @@ const MAX_SEQ = 999_999_999_999_999;
 
 /** The methods of Sealane's own extension (docs/extensions/task-log.md): a task's log by number, and its deletion. */
 export const createTaskLogDialect = ({ service }: ProtocolDeps): Dialect => {
+  /** The task of that id, or the one that its caller has named so: clients of 0.1 know their tasks by nothing else. */
+  const requireTask = async (caller: Caller, id: string): Promise<StoredTask> => {
+    try {
+      return await service.get(caller, id);
+    } catch (refusal) {
+      const isUnknown = refusal instanceof SealaneError && refusal.code === 'task-not-found';
+      const named = isUnknown ? await findNamed(service, caller, id) : undefined;
+      if (named === undefined) throw refusal;
+      return named;
+    }
+  };
+
   const events: Method = async (params, context) => {
     const fields = requireFields(params, 'params');
     const { id, tenant } = decodeTaskParams(params);
     const after = findInteger(fields['after'], 'after', 0, MAX_SEQ) ?? 0;
     const limit = findInteger(fields['limit'], 'limit', 1, MAX_EVENTS) ?? DEFAULT_EVENTS;
     const caller = callerOf(context, tenant);
-    const task = await service.get(caller, id);
-    const read = await service.events(caller, id, after, limit);
+    const task = await requireTask(caller, id);
+    const read = await service.events(caller, task.id, after, limit);
     const items = read.map((event) => `{"seq":${event.seq},"event":${encodeEvent(event, task)}}`);
     return `{"events":[${items.join(',')}],"lastSeq":${Math.max(task.seq, read.at(-1)?.seq ?? 0)}}`;
   };
 
   const remove: Method = async (params, context) => {
     const { id, tenant } = decodeTaskParams(params);
-    await service.remove(callerOf(context, tenant), id);
+    const caller = callerOf(context, tenant);
+    const task = await requireTask(caller, id);
+    try {
+      await service.remove(caller, task.id);
+    } catch (refusal) {
+      throw nameTask(refusal, task.id, id);
+    }
     return '{}';
   };
 

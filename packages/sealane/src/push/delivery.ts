@@ -2,6 +2,7 @@ import type { Event } from '#domain';
 import { type PushConfig, pushConfigOf, type TaskIdentity } from '#engine';
 import type { Owed, StoredTask, TaskStore } from '#store';
 
+import { isPassing } from './insist.ts';
 import type { PushObserver, PushOutcome } from './push-observer.ts';
 import { taskAt } from './task-at.ts';
 import type { WebhookClient } from './webhook-client.ts';
@@ -23,7 +24,10 @@ export interface PushBody {
 /** What to send in the webhook's dialect; nothing when it is not told of such events. */
 export type EncodePush = (news: PushNews) => Promise<PushBody | undefined>;
 
-/** Tells one webhook of one event, once; never throws. `undefined`: there was nothing to send. */
+/**
+ * Tells one webhook of one event, once. `undefined`: there was nothing to send. Throws only where nothing was sent
+ * because the store is away: that is not the webhook's failure, and the event is owed as before.
+ */
 export type Deliver = (
   owed: Owed,
   event: Event,
@@ -68,6 +72,7 @@ export const createDeliver = (options: {
       const { status } = answer;
       return tell(status >= 200 && status < 300 ? 'delivered' : 'declined', { status });
     } catch (error) {
+      if (isPassing(error)) throw error;
       for (const observer of observers) observer.problem?.('An event could not be sent to a webhook', error);
       return tell('failed');
     }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Owed, Storage } from '#store';
 
 import { createDeliver, type EncodePush } from './delivery.ts';
+import { createInsist } from './insist.ts';
 import type { PushObserver } from './push-observer.ts';
 import type { TargetGuard } from './target-guard.ts';
 import { createWebhookClient } from './webhook-client.ts';
@@ -43,8 +44,6 @@ export interface PushWorker {
 
 /** Events read at once. A crash repeats at most so many, and a webhook that is away keeps no more in memory. */
 const BATCH = 8;
-/** A claim that has told something says so at least this often. */
-const SIGN_OF_LIFE_MS = 5000;
 /** Hints that only made a claimed range longer find nothing; they may not make us look without a break. */
 const PAUSE_MS = 20;
 
@@ -78,6 +77,12 @@ export const createPushWorker = (options: {
     for (const observer of observers) observer.problem?.(what, error);
   };
 
+  const insist = createInsist({
+    withinMs: leaseMs / 2,
+    signal: cutting.signal,
+    onProblem: (error) => onProblem('The outbox cannot be worked on now, trying again', error),
+  });
+
   /** Runs an attempt; while it keeps us waiting, its place is somebody else's. */
   const inTime = async <T>(attempt: Promise<T>): Promise<T> => {
     let isSlow = false;
@@ -98,24 +103,24 @@ export const createPushWorker = (options: {
   const tell = async (owed: Owed, failing: { is: boolean }): Promise<Owed | undefined> => {
     const { claim, firstSeq, lastSeq } = owed;
     const count = Math.min(BATCH, lastSeq - firstSeq + 1);
-    const events = await tasks.read('all', claim.taskId, firstSeq - 1, count);
+    const events = await insist(() => tasks.read('all', claim.taskId, firstSeq - 1, count));
     let told = firstSeq - 1;
-    let saidAt = performance.now();
+    const beganAt = performance.now();
     for (const event of events) {
-      const attempt = deliver(owed, event, { isRepeated: failing.is, signal: cutting.signal });
-      const outcome = await inTime(attempt);
+      const attempt = (): ReturnType<typeof deliver> =>
+        deliver(owed, event, { isRepeated: failing.is, signal: cutting.signal });
+      const outcome = await inTime(insist(attempt));
       if (cutting.signal.aborted && outcome !== 'delivered') break;
       if (outcome !== undefined) failing.is = outcome !== 'delivered';
       told = event.seq;
-      if (performance.now() - saidAt < SIGN_OF_LIFE_MS || told === events.at(-1)?.seq) continue;
-      saidAt = performance.now();
-      if (!(await outbox.done(claim, told, leaseMs))) return undefined;
+      // The claim gives a sign of life; and a webhook that was removed or replaced meanwhile is told nothing more.
+      if (performance.now() - beganAt > settings.slowMs) break;
     }
     const isCut = cutting.signal.aborted;
-    const left = told < firstSeq ? undefined : await outbox.done(claim, told, leaseMs);
+    const left = told < firstSeq ? undefined : await insist(() => outbox.done(claim, told, leaseMs));
     if (left && !isCut) return left;
     // Given back, unless there is nothing more to tell; then it is void.
-    await outbox.failed(claim, isCut ? 0 : settings.pollMs);
+    await insist(() => outbox.failed(claim, isCut ? 0 : settings.pollMs));
     return undefined;
   };
 

@@ -55,8 +55,13 @@ export const createWebhookClient = (options: {
         lookup: guard.lookup,
         headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
       });
-      const stop = (): void => void request.destroy(new Error('it was stopped'));
-      const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+      // It is over then, whether or not the request still has something to say.
+      const giveUp = (why: string): void => {
+        request.destroy(new Error(why));
+        settle({ kind: 'unanswered', why });
+      };
+      const stop = (): void => giveUp('it was stopped');
+      const timer = setTimeout(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
       const settle = (result: Attempt): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', stop);
@@ -77,6 +82,11 @@ export const createWebhookClient = (options: {
         // The other side may close a kept connection just when it is used again: nothing was said on it yet.
         else if (request.reusedSocket && error.code === 'ECONNRESET') settle({ kind: 'stale' });
         else settle({ kind: 'unanswered', why: error.code ?? error.message });
+      });
+      // Where nobody listens for a 101, Node ends the request without a word.
+      request.on('upgrade', (response, socket) => {
+        socket.destroy();
+        settle({ kind: 'answered', status: response.statusCode ?? 0 });
       });
       request.end(body);
     });

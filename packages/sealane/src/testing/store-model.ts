@@ -10,6 +10,7 @@ import { type Fc, storeCommands } from './store-model/commands.ts';
 import { createCrowd, disperse, rush, waves } from './store-model/crowd.ts';
 import { expectOrder } from './store-model/crowd-invariants.ts';
 import { drain } from './store-model/drain.ts';
+import type { GivenFastCheck } from './store-model/given-fast-check.ts';
 import { createWorld } from './store-model/model-world.ts';
 import type { TestRunner } from './test-runner.ts';
 
@@ -31,10 +32,11 @@ export interface StoreModelOptions {
 export const describeStoreModel = (
   name: string,
   open: OpenContractStore,
-  runner: TestRunner & { readonly fc: Fc },
+  runner: TestRunner & { readonly fc: GivenFastCheck },
   { runs, crowds, seed, path, timeoutMs = 120_000 }: StoreModelOptions,
 ): void => {
-  const { fc, expect } = runner;
+  const { expect } = runner;
+  const fc = runner.fc as unknown as Fc;
   const parameters = { ...(seed !== undefined && { seed }), ...(path !== undefined && { path }), endOnFailure: false };
   runner.describe(`${name} behaves like the model of a store`, () => {
     let store: ContractStore | undefined;

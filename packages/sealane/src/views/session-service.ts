@@ -54,9 +54,10 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
     bySession.set(turn.session, active);
     byTask.set(turn.taskId, active);
     const onAbort = (): void => {
-      const stopped = host.abortSession?.(turn.session, turn.taskId) ?? Promise.resolve();
+      // A host may throw instead of rejecting, and nobody catches what a listener throws.
+      const stop = async (): Promise<void> => host.abortSession?.(turn.session, turn.taskId);
       // A host that could not stop is still at it: the lane is kept until it says otherwise.
-      stopped.then(
+      stop().then(
         () => resolve({ state: 'canceled' }),
         () => undefined,
       );

@@ -1,11 +1,12 @@
 import { SealaneError } from '#domain';
-import type { PushConfigRecord, Scope, Storage } from '#store';
+import { COUNT_LIMIT, type PushConfigRecord, type Scope, type Storage } from '#store';
 
 import { snapshotFrom, type TaskInput, type ViewTask, viewOf } from './seed-task.ts';
 
 export interface TaskShelfOptions {
   readonly storage: Pick<Storage, 'tasks' | 'pushConfigs'>;
   readonly owner: string;
+  /** At most 10,000, which is as far as the store counts, or `Infinity`. */
   readonly maxTasks?: number;
   readonly now?: () => number;
 }
@@ -39,7 +40,18 @@ export interface TaskShelf {
   deletePushConfig(taskId: string): Promise<boolean>;
 }
 
-export const createTaskShelf = ({ storage, owner, maxTasks = 10_000, now = Date.now }: TaskShelfOptions): TaskShelf => {
+export const createTaskShelf = ({
+  storage,
+  owner,
+  maxTasks = COUNT_LIMIT,
+  now = Date.now,
+}: TaskShelfOptions): TaskShelf => {
+  if (maxTasks > COUNT_LIMIT && maxTasks !== Infinity) {
+    throw new SealaneError(
+      'bad-config',
+      `maxTasks is ${maxTasks}, and tasks are counted up to ${COUNT_LIMIT} only: give less, or Infinity.`,
+    );
+  }
   const { tasks, pushConfigs } = storage;
   const scope: Scope = { owner, tenant: '' };
   // One writer at a time, so that two new tasks cannot share the last place.

@@ -298,20 +298,28 @@ describe('a failure', () => {
     expect(said).toContain('SIGKILL');
   });
 
-  test('names a program that is missing and says what to do', async () => {
+  test('names a program that is missing and says what to do, to the operator only', async () => {
     const { end, said } = await run({ command: ['no-such-program-anywhere'] });
     expect(end).toMatchObject({ state: 'failed', reason: 'not-started', retryable: false });
-    expect(said).toContain('no-such-program-anywhere is not in PATH');
-    expect(said).toContain('Install it');
+    expect(end.detail).toContain('no-such-program-anywhere is not in PATH');
+    expect(end.detail).toContain('Install it');
+    expect(said).toMatch(/^The program of this agent is missing\. .*operator/);
   });
 
-  test('tells a missing directory, interpreter and permission apart', async () => {
+  test('tells a missing directory, interpreter and permission apart, and shows callers no paths', async () => {
     const script = join(directory, 'script');
     writeFileSync(script, '#!/no/such/interpreter\n');
-    expect((await run({ command: [script] })).said).toContain('chmod +x');
+    const closed = await run({ command: [script] });
+    expect(closed.end.detail).toContain('chmod +x');
     chmodSync(script, 0o755);
-    expect((await run({ command: [script] })).said).toContain('interpreter');
-    expect((await run({ command: ['cat'], cwd: join(directory, 'nowhere') })).said).toContain('does not exist');
+    const bare = await run({ command: [script] });
+    expect(bare.end.detail).toContain('interpreter');
+    const homeless = await run({ command: ['cat'], cwd: join(directory, 'nowhere') });
+    expect(homeless.end.detail).toContain('does not exist');
+    for (const { said } of [closed, bare, homeless]) {
+      expect(said).toMatch(/^The program of this agent (is missing|cannot be started)/);
+      expect(said).not.toContain('/');
+    }
   });
 
   test('comes when the output outgrows its limit, and the program is stopped', async () => {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { SealaneError } from '#domain';
 
 import type { AgentConnector } from '../agent-connector.ts';
+import { eitherSignal } from '../either-signal.ts';
 import { sessionKeyOf } from '../session-key.ts';
 import { childEnvironment } from './child-environment.ts';
 import type { CommandInput } from './command-options.ts';
@@ -41,15 +42,21 @@ export const createCommandAgent = (options: CommandInput): AgentConnector => {
 
     run: async (turn, io) => {
       if (closing.signal.aborted) return unavailable(io, CLOSED);
-      const signal = AbortSignal.any([io.signal, closing.signal]);
+      using either = eitherSignal(io.signal, closing.signal);
       const token = randomBytes(16).toString('hex');
-      const run = runCommand(turn, withSignal(io, signal), { options: settings, supervisor, reader, trees, token });
+      const run = runCommand(turn, withSignal(io, either.signal), {
+        options: settings,
+        supervisor,
+        reader,
+        trees,
+        token,
+      });
       live.add(run);
       try {
         const end = await run;
         return end.state === 'canceled' && !io.signal.aborted ? unavailable(io, CLOSED) : end;
       } catch (error) {
-        const why = error instanceof SealaneError ? error.message : noRoom(error);
+        const why = error instanceof SealaneError ? (error.forCallers ?? error.message) : noRoom(error);
         if (why !== undefined) return unavailable(io, why);
         throw error;
       } finally {

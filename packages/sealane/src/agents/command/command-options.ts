@@ -3,18 +3,21 @@ import { z } from 'zod';
 const placeholderHelp = 'The program and its arguments; no shell is involved. `{message}`, `{contextId}`, `{taskId}`';
 
 /** No system hands a NUL character to a program. It is mostly a secret's file that was saved as UTF-16. */
-const text = z
+export const programText = z
   .string()
   .refine((value) => !value.includes('\0'), 'has a NUL character; if it comes from a file, save that as UTF-8');
 
+/** Variables for a program. */
+export const programEnv = z.record(z.string().regex(/^[^=\0]+$/, 'must not be empty and has no "="'), programText);
+
 /** Timers that are set for longer go off at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The configuration of an agent that is a program. */
 export const commandOptions = z
   .strictObject({
     command: z
-      .array(text)
+      .array(programText)
       .min(1, 'name at least the program, for example: command: [my-agent, --prompt, "{message}"]')
       .refine(([program]) => program !== '', 'the program, the first element, is empty')
       .describe(
@@ -36,11 +39,8 @@ export const commandOptions = z
       .boolean()
       .default(false)
       .describe('Messages to a working task go to the program as JSON lines. Only with `output: jsonl`.'),
-    cwd: text.min(1).optional().describe('The directory that the program starts in.'),
-    env: z
-      .record(z.string().regex(/^[^=\0]+$/, 'must not be empty and has no "="'), text)
-      .default({})
-      .describe('Variables to add to the environment.'),
+    cwd: programText.min(1).optional().describe('The directory that the program starts in.'),
+    env: programEnv.default({}).describe('Variables to add to the environment.'),
     inheritEnv: z
       .union([z.boolean(), z.array(z.string())])
       .default(false)

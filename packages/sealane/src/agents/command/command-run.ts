@@ -65,7 +65,7 @@ export const runCommand = async (turn: Turn, io: RunIo, run: CommandRun): Promis
     if (io.signal.aborted) return { state: 'canceled' };
     const env = { ...childEnvironment(options, process.env), ...runVariables(turn, io, token, process.env) };
     const started = await startProgram({ ...line, cwd: options.cwd ?? process.cwd(), env, streams });
-    if (!started.ok) return failed(io, 'not-started', started.why, started.retryable);
+    if (!started.ok) return failed(io, 'not-started', started.why, started.retryable, started.detail);
     tree.add(started.pid);
     trees.add(tree);
     supervisor.started(token, started.pid);
@@ -171,11 +171,12 @@ const rejected = (io: RunIo, why: string): TurnEnd => ({
   reason: 'bad-message',
 });
 
-const failed = (io: RunIo, reason: string, why: string, retryable: boolean): TurnEnd => ({
+const failed = (io: RunIo, reason: string, why: string, retryable: boolean, detail?: string): TurnEnd => ({
   state: 'failed',
   message: io.say(why),
   reason,
   retryable,
+  ...(detail !== undefined && { detail }),
 });
 
 const failedExit = (io: RunIo, { command }: CommandOptions, { code, signal }: Exit, stderr: string): TurnEnd => {

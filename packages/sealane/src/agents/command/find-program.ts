@@ -7,8 +7,8 @@ const FALLBACK_PATH = '/bin:/usr/bin';
 
 export type FoundProgram =
   | { readonly ok: true; readonly path: string }
-  /** For people: what is wrong, and what to do about it. */
-  | { readonly ok: false; readonly why: string };
+  /** For the operator: what is wrong, and what to do about it. It names paths, which are no caller's business. */
+  | { readonly ok: false; readonly isMissing: boolean; readonly why: string };
 
 /** Looks where the system would look when it starts the program: in PATH, or from the directory it starts in. */
 export const findProgram = async (
@@ -17,7 +17,7 @@ export const findProgram = async (
   environment: Readonly<Record<string, string>>,
 ): Promise<FoundProgram> => {
   if (!(await isDirectory(cwd))) {
-    return { ok: false, why: `The directory ${cwd} does not exist. Make it, or correct \`cwd\`.` };
+    return { ok: false, isMissing: false, why: `The directory ${cwd} does not exist. Make it, or correct \`cwd\`.` };
   }
   const isPath = program.includes('/');
   const path = environment['PATH'] ?? FALLBACK_PATH;
@@ -29,10 +29,15 @@ export const findProgram = async (
     closed ??= place;
   }
   if (closed !== undefined) {
-    return { ok: false, why: `The program ${closed} may not be executed. Allow it with: chmod +x ${closed}` };
+    return {
+      ok: false,
+      isMissing: false,
+      why: `The program ${closed} may not be executed. Allow it with: chmod +x ${closed}`,
+    };
   }
   return {
     ok: false,
+    isMissing: true,
     why: isPath
       ? `The program ${program} does not exist (${places.join()}). Install it, or correct \`command\`.`
       : `The program ${program} is not in PATH (${path}). Install it, or give its full path in \`command\`.`,

@@ -81,6 +81,6 @@ test('why a program cannot be started is told without its environment', async ()
   onTestFinished(() => streams.destroy());
   const env = { ...process.env, KEY: 'sec\0ret' } as Record<string, string>;
   const started = await startProgram({ program: 'cat', args: [], cwd: '/', env, streams });
-  expect(started).toMatchObject({ ok: false, why: expect.stringMatching(/cat cannot be started/) as string });
+  expect(started).toMatchObject({ ok: false, detail: expect.stringMatching(/cat cannot be started/) as string });
   expect(JSON.stringify(started)).not.toContain('sec');
 });

@@ -14,8 +14,8 @@ export interface Exit {
 
 export type Started =
   | { readonly ok: true; readonly pid: number; readonly exited: Promise<Exit> }
-  /** For people: why it did not start, and what to do about it. */
-  | { readonly ok: false; readonly why: string; readonly retryable: boolean };
+  /** For people: why it did not start, and what to do about it. `detail` names paths and is the operator's alone. */
+  | { readonly ok: false; readonly why: string; readonly detail?: string; readonly retryable: boolean };
 
 export interface ProgramStart {
   readonly program: string;
@@ -64,11 +64,25 @@ const explain = async (
   }
   // The system says "not found" for the program, its directory and its interpreter alike.
   const found = await findProgram(program, cwd, env);
-  if (!found.ok) return { ok: false, retryable: false, why: found.why };
-  const why =
-    code === 'ENOENT'
-      ? `The interpreter that ${found.path} names in its first line is not installed. Install it, or correct that line.`
-      : // Not the error's own words: they may show the environment, and callers read this.
-        `The program ${found.path} cannot be started (${code || 'for an unknown reason'}).`;
-  return { ok: false, retryable: false, why };
+  if (!found.ok)
+    return { ok: false, retryable: false, why: found.isMissing ? MISSING : UNSTARTABLE, detail: found.why };
+  // Not the error's own words: they may show the environment.
+  return code === 'ENOENT'
+    ? {
+        ok: false,
+        retryable: false,
+        why: MISSING,
+        detail: `The interpreter that ${found.path} names in its first line is not installed. Install it, or correct that line.`,
+      }
+    : {
+        ok: false,
+        retryable: false,
+        why: UNSTARTABLE,
+        detail: `The program ${found.path} cannot be started (${code || 'for an unknown reason'}).`,
+      };
 };
+
+const MISSING =
+  'The program of this agent is missing. Its operator finds what to do in the log and with `sealane doctor`.';
+const UNSTARTABLE =
+  'The program of this agent cannot be started. Its operator finds the reason in the log and with `sealane doctor`.';

@@ -25,6 +25,13 @@ describe('a message for OpenClaw', () => {
     });
   });
 
+  it('has the same media types in capital letters', () => {
+    expect(read({ raw: 'AAAA', mediaType: 'IMAGE/PNG' })).toMatchObject({ images: [{ mimeType: 'image/png' }] });
+    expect(read({ raw: base64('milk'), mediaType: 'Text/Plain', filename: 'a' })).toMatchObject({
+      text: 'File a:\nmilk',
+    });
+  });
+
   it.each([
     [{ raw: 'AAAA', mediaType: 'application/zip', filename: 'all.zip' }, 'all.zip is application/zip'],
     [{ raw: 'AAAA' }, 'a file is of no known type'],

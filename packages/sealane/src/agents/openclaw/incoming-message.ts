@@ -24,7 +24,7 @@ export const incomingMessage = (message: Message): IncomingMessage => {
   const texts: string[] = [];
   const images: ImageAttachment[] = [];
   for (const part of message.parts) {
-    const type = part.mediaType ?? '';
+    const type = part.mediaType?.toLowerCase() ?? '';
     if (part.text !== undefined) texts.push(part.text);
     else if (part.data !== undefined) texts.push(jsonText(part.data));
     else if (part.url !== undefined) texts.push(`${nameOf(part)}: ${part.url}`);

@@ -1,4 +1,8 @@
+import { basename } from 'node:path';
+
 import type { Part } from '#domain';
+
+import { beginningOf } from './text-chunks.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
@@ -26,9 +30,17 @@ const TYPES: Readonly<Record<string, string>> = {
 export const mediaTypeOf = (name: string): string =>
   TYPES[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? 'application/octet-stream';
 
+/** What callers can decode; a model may write anything. */
+const isBase64 = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+
+/** What a file that was not sent is called: not its place, and not its content. */
+export const unsentName = (place: string): string =>
+  place.startsWith('data:') ? beginningOf(place.split(',', 1)[0] ?? '', 100) : beginningOf(basename(place), 300);
+
 /** A file that an agent sends as a link, as a part of its answer; nothing for a path on its own machine. */
 export const mediaPart = (place: string): Part | undefined => {
   const [, type, content] = /^data:([^;,]*);base64,(.*)$/s.exec(place) ?? [];
+  if (content !== undefined && !isBase64(content)) return undefined;
   if (content !== undefined) return { raw: content, mediaType: type || 'application/octet-stream' };
   if (!/^https?:\/\//i.test(place) || !URL.canParse(place)) return undefined;
   const filename = decodeName(new URL(place).pathname.split('/').at(-1) ?? '');

@@ -30,6 +30,13 @@ test('its configuration is looked for where OpenClaw looks', () => {
   expect(look(files, { OPENCLAW_STATE_DIR: '~/state' })?.url).toBe('ws://127.0.0.1:2');
   expect(look(files, named)?.url).toBe('ws://127.0.0.1:3');
   expect(look(files, { ...named, OPENCLAW_GATEWAY_PORT: '4' })?.url).toBe('ws://127.0.0.1:4');
+  const elsewhere = {
+    ...files,
+    'claw/.openclaw/openclaw.json': '{ gateway: { port: 5 } }',
+    'claw/state/openclaw.json': '{ gateway: { port: 6 } }',
+  };
+  expect(look(elsewhere, { OPENCLAW_HOME: '~/claw' })?.url).toBe('ws://127.0.0.1:5');
+  expect(look(elsewhere, { OPENCLAW_HOME: '~/claw', OPENCLAW_STATE_DIR: '~/state' })?.url).toBe('ws://127.0.0.1:6');
   expect(look({})).toBeUndefined();
 });
 
@@ -40,6 +47,12 @@ test.each([
   ['{ gateway: { mode: "local", port: 5, remote: { url: "wss://box.example" } } }', 'ws://127.0.0.1:5'],
 ])('the Gateway of %s is %s', (config, url) => {
   expect(look({ [USUAL]: config })?.url).toBe(url);
+});
+
+test('an address of a Gateway elsewhere that nobody could use is told, and not written down', () => {
+  const found = look({ [USUAL]: '{ gateway: { mode: "remote", port: 5, remote: { url: "wss://my box:1" } } }' });
+  expect(found?.url).toBe('ws://127.0.0.1:5');
+  expect(found?.warnings).toEqual([expect.stringContaining('gateway.remote.url')]);
 });
 
 test.each([

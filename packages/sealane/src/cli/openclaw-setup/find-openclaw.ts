@@ -32,7 +32,10 @@ const DEFAULT_PORT = 18_789;
 
 /** Looks where OpenClaw itself looks; `undefined` when there is neither a configuration nor the program. */
 export const findOpenclaw = ({ env, cwd, home }: Surroundings): FoundOpenclaw | undefined => {
-  const place = (path: string) => resolvePath(path, { base: cwd, home });
+  // OpenClaw can have a home of its own, which `~` then stands for in its other variables.
+  const ownHome = env.OPENCLAW_HOME?.trim();
+  const openclawHome = ownHome ? resolvePath(ownHome, { base: cwd, home }) : home;
+  const place = (path: string) => resolvePath(path, { base: cwd, home: openclawHome });
   const stateDir = place(env.OPENCLAW_STATE_DIR || '~/.openclaw');
   const configFile = env.OPENCLAW_CONFIG_PATH ? place(env.OPENCLAW_CONFIG_PATH) : join(stateDir, 'openclaw.json');
   const program = findProgram('openclaw', env.PATH ?? '');
@@ -43,7 +46,7 @@ export const findOpenclaw = ({ env, cwd, home }: Surroundings): FoundOpenclaw | 
   const config = settingsOf(readSettings(configFile, text, warnings));
   if (config.has('$include') || config.at('gateway').has('$include'))
     warnings.push(`${configFile} includes other files, which are not read here: check what was written.`);
-  const { url, isRemote } = findGateway(config, env);
+  const { url, isRemote } = findGateway(config, env, warnings);
   return {
     configFile,
     hasConfig: text !== undefined,
@@ -105,11 +108,15 @@ const readSettings = (file: string, text: string | undefined, warnings: string[]
 const findGateway = (
   config: Settings,
   env: NodeJS.ProcessEnv,
+  warnings: string[],
 ): { readonly url: string; readonly isRemote: boolean } => {
   const gateway = config.at('gateway');
   const remote = gateway.at('remote').at('url').value;
-  if (gateway.at('mode').value === 'remote' && typeof remote === 'string' && /^wss?:\/\/./.test(remote))
-    return { url: remote, isRemote: true };
+  if (gateway.at('mode').value === 'remote') {
+    if (typeof remote === 'string' && /^wss?:\/\/./.test(remote) && URL.canParse(remote))
+      return { url: remote, isRemote: true };
+    warnings.push('gateway.remote.url of OpenClaw is no WebSocket address: a Gateway on this machine is assumed.');
+  }
   const port = [Number(env.OPENCLAW_GATEWAY_PORT), gateway.at('port').value].find(isPort) ?? DEFAULT_PORT;
   const scheme = gateway.at('tls').at('enabled').value === true ? 'wss' : 'ws';
   return { url: `${scheme}://127.0.0.1:${port}`, isRemote: false };

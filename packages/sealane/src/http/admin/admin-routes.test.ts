@@ -254,6 +254,9 @@ describe('the admin API', () => {
       { name: 'x', ratePerMinute: 0 },
       { name: 'x', admin: 'yes' },
       { name: 'x', agents: [] },
+      // A limit that is misspelt must not make a key without limits.
+      { name: 'x', agent: ['echo'] },
+      { name: 'x', expiresIn: 1000 },
     ]) {
       expect([400, 404]).toContain((await ask('POST', '/keys', bad)).status);
     }

@@ -34,7 +34,12 @@ export const addKeyRoutes = ({ add, send, deps }: AdminScope): void => {
   });
 };
 
+const MEMBERS = ['name', 'owner', 'admin', 'agents', 'permission', 'ratePerMinute', 'expiresInMs'];
+
 const newKeyOf = (body: Fields): NewKey => {
+  // A limit under another name would be no limit, and the key would be allowed more than its maker thinks.
+  const unknown = Object.keys(body).find((member) => !MEMBERS.includes(member));
+  if (unknown !== undefined) throw invalid(unknown.slice(0, 100), `is not known: a key has ${MEMBERS.join(', ')}.`);
   const name = findId(body['name'], 'name');
   if (name === undefined) throw invalid('name', 'is missing: how shall the key be called?');
   const owner = findId(body['owner'], 'owner');

@@ -49,13 +49,14 @@ export const isAboutNamed = async (service: TaskService, params: unknown, contex
 /** A refusal in the words of a caller who knows the task by its name. */
 export const nameTask = (refusal: unknown, taskId: string, name: string): unknown => {
   if (!(refusal instanceof SealaneError) || taskId === name) return refusal;
-  const { code, message, cause, retryAfterMs, facts } = refusal;
+  const { code, message, cause, retryAfterMs, facts, forCallers } = refusal;
   return new SealaneError(
     code,
     message.replaceAll(taskId, () => name),
     {
       cause,
       ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(forCallers !== undefined && { forCallers }),
       facts: Object.fromEntries(Object.entries(facts).map(([key, fact]) => [key, fact === taskId ? name : fact])),
     },
   );

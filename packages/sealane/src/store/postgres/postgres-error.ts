@@ -59,7 +59,11 @@ export const postgresError = (error: unknown, place: string): unknown => {
   const unwritable = (what: string): SealaneError =>
     new SealaneError('store-unwritable', `${what} (${said})`, { cause: error });
   const unavailable = (what: string): SealaneError =>
-    new SealaneError('unavailable', `${what} (${said || codeOf(error)})`, { cause: error, retryAfterMs: 1000 });
+    new SealaneError('unavailable', `${what} (${said || codeOf(error)})`, {
+      cause: error,
+      retryAfterMs: 1000,
+      forCallers: 'The database of this service cannot do this now. Try again in a moment.',
+    });
   switch (codeOf(error)) {
     case '28P01':
     case '28000':
@@ -82,12 +86,24 @@ export const postgresError = (error: unknown, place: string): unknown => {
         `Something of Sealane's is missing in ${place}. Has somebody changed its tables, or is there a pooler that does ` +
           'not keep sessions apart (set it to session mode)?',
       );
+    case '42P05':
+    case '26000':
+      return unwritable(
+        `Between Sealane and ${place} is a pooler that does not keep sessions apart. Set it to session mode ` +
+          '(`pool_mode = session` in PgBouncer), or name the server itself in --store.',
+      );
     case '53100':
       return new SealaneError(
         'storage-full',
         `The disk of ${place} is full (${said}). Free some space: nothing accepted is lost, reads and cancels go on, ` +
           'new tasks are refused until there is room.',
-        { cause: error, retryAfterMs: 30_000 },
+        {
+          cause: error,
+          retryAfterMs: 30_000,
+          forCallers:
+            'The disk of this service is full, so it takes no new tasks until there is room. Nothing accepted is lost; ' +
+            'reads and cancels go on.',
+        },
       );
     case '55P03':
       return unavailable(

@@ -56,19 +56,6 @@ export const describeListPages = ({ it, expect }: Suite): void => {
     }
   });
 
-  it('a page of large tasks may end early, and the next goes on behind it', async (c) => {
-    const ids: string[] = [];
-    for (let n = 0; n < 7; n += 1) {
-      const message = { ...c.message(), parts: [{ text: 'x'.repeat(5_000_000) }] };
-      ids.push((await c.admit({ session: c.name(`lane-${n}`), message })).task.id);
-    }
-    for (const order of ORDERS) {
-      const expected = order === 'updated' ? ids.toReversed() : ids;
-      expect((await walk(c, { order, limit: 7 })).ids).toEqual(expected);
-      expect((await c.list({ order, limit: 7 })).total).toBe(7);
-    }
-  });
-
   it('pages cut through statuses of one moment', async (c) => {
     const ids = await admitMany(c, 7, c.later());
     for (const order of ORDERS) {

@@ -3,27 +3,14 @@ import type * as FastCheck from 'fast-check';
 import { type State, STATES } from '#domain';
 
 import { admit, follow } from './admission-steps.ts';
+import type { FastCheckMember } from './given-fast-check.ts';
 import type { ModelTask } from './model.ts';
 import { look, observe, pickInstance, pickRun, type World } from './model-world.ts';
 import { append, claim, finish, mayRelease, mayReport, reap, release, remember, type Report } from './run-steps.ts';
 import { enter, expire, force, leave, pauseAgent, pauseLane, remove, renew, requestCancel } from './task-steps.ts';
 
 /** What the suites need of fast-check. */
-export type Fc = Pick<
-  typeof FastCheck,
-  | 'array'
-  | 'assert'
-  | 'asyncModelRun'
-  | 'asyncProperty'
-  | 'boolean'
-  | 'commands'
-  | 'constant'
-  | 'constantFrom'
-  | 'nat'
-  | 'oneof'
-  | 'option'
-  | 'record'
->;
+export type Fc = Pick<typeof FastCheck, FastCheckMember>;
 
 /** One step on both sides, and then a look at everything. */
 export type StoreCommand = FastCheck.AsyncCommand<World, World>;

@@ -1,5 +1,7 @@
 import type { JsonObject } from '#domain';
 
+import { beginningOf } from '../text-chunks.ts';
+
 /** Why a run has no answer. */
 export interface CliFailure {
   readonly kind: 'failure';
@@ -8,6 +10,8 @@ export interface CliFailure {
   readonly why: string;
   readonly retryable: boolean;
   readonly metadata: JsonObject;
+  /** For the operator alone. */
+  readonly detail?: string;
 }
 
 interface Known {
@@ -69,7 +73,9 @@ export const failureOf = (said: string, metadata: JsonObject = {}): CliFailure =
   return {
     kind: 'failure',
     reason: known?.reason ?? 'agent',
-    why: [said.trim() || 'OpenClaw gave no reason.', known?.advice ?? ''].filter((part) => part !== '').join('\n'),
+    why: [beginningOf(said.trim()) || 'OpenClaw gave no reason.', known?.advice ?? '']
+      .filter((part) => part !== '')
+      .join('\n'),
     retryable: known?.retryable === true,
     metadata,
   };

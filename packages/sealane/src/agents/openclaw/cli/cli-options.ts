@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { MAX_TIMER_MS, programEnv, programText } from '../../command/command-options.ts';
+
 /** The configuration of an agent that is the `openclaw` program. */
 export const cliOptions = z
   .strictObject({
@@ -18,9 +20,9 @@ export const cliOptions = z
       .max(7 * 24 * 3600)
       .default(300)
       .describe('A program that runs longer is ended, and its task fails. Waiting for its turn does not count.'),
-    path: z.string().min(1).default('openclaw').describe('The program: a name in PATH, or a path'),
-    workingDirectory: z.string().min(1).optional().describe('The directory that the program starts in'),
-    env: z.record(z.string(), z.string()).default({}).describe('Variables to add to its environment'),
+    path: programText.min(1).default('openclaw').describe('The program: a name in PATH, or a path'),
+    workingDirectory: programText.min(1).optional().describe('The directory that the program starts in'),
+    env: programEnv.default({}).describe('Variables to add to its environment'),
     inheritEnv: z
       .union([z.boolean(), z.array(z.string())])
       .default(true)
@@ -35,8 +37,7 @@ export const cliOptions = z
       .boolean()
       .default(true)
       .describe('true: the program does the work itself (--local). false: it hands the work to the running Gateway.'),
-    stateDir: z
-      .string()
+    stateDir: programText
       .min(1)
       .optional()
       .describe("OpenClaw's state directory; OPENCLAW_STATE_DIR or ~/.openclaw without it"),
@@ -53,7 +54,7 @@ export const cliOptions = z
         'The program acts with all rights of whoever runs Sealane. Without this, it serves only keys with the permission agent-default; with it, everybody who has a key.',
       ),
     mediaRoots: z
-      .array(z.string().min(1))
+      .array(programText.min(1))
       .default([])
       .describe(
         "Directories whose files the agent may send, beside its workspace and OpenClaw's own media directory (these two only with `local: true`)",
@@ -66,6 +67,7 @@ export const cliOptions = z
     killGraceMs: z
       .int()
       .min(0)
+      .max(MAX_TIMER_MS)
       .default(5000)
       .describe('How long its processes have to end after SIGTERM before they are killed'),
     maxOutputBytes: z
@@ -76,6 +78,7 @@ export const cliOptions = z
     beatLimitMs: z
       .int()
       .min(100)
+      .max(MAX_TIMER_MS)
       .default(10_000)
       .describe('When Sealane itself stands still for this long, its programs are killed'),
   })

@@ -47,6 +47,15 @@ describe('the output of a run', () => {
     expect(well(wrapped)).toEqual(well(local({ text: 'hello', mediaUrl: null })));
   });
 
+  it('is the same answer when OpenClaw says null for what it does not have', () => {
+    const odd = {
+      payloads: [{ text: 'hi', isError: null }],
+      meta: { timeoutPhase: null, error: null, durationMs: null },
+    };
+    for (const printed of [odd, { ...odd, meta: null }])
+      expect(readCliOutput(JSON.stringify(printed), { endedWell: true })).toMatchObject({ kind: 'answer', text: 'hi' });
+  });
+
   it('has the files of one and of several links', () => {
     const one = local({
       text: 'see',
@@ -60,6 +69,15 @@ describe('the output of a run', () => {
   it('may have a line of something else before it', () => {
     const printed = `[plugins] loaded {3}\n${JSON.stringify(local({ text: 'hello' }), undefined, 2)}\n`;
     expect(readCliOutput(printed, { endedWell: true })).toMatchObject({ kind: 'answer', text: 'hello' });
+  });
+
+  it('is found behind very many lines of something else without holding up the rest', () => {
+    const since = performance.now();
+    const lines = '{"level":"info"}\n'.repeat(900_000);
+    expect(
+      readCliOutput(`${lines}${JSON.stringify({ payloads: [{ text: 'hello' }] })}`, { endedWell: true }),
+    ).toMatchObject({ text: 'hello' });
+    expect(performance.now() - since).toBeLessThan(1500);
   });
 
   it('is a timeout when it looks like a success that says so', () => {

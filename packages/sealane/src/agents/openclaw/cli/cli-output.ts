@@ -34,12 +34,12 @@ const envelope = z.object({
       payloads: z.array(z.unknown()),
       meta: z
         .object({
-          timeoutPhase: z.string().optional(),
+          timeoutPhase: z.string().optional().catch(undefined),
           systemPromptReport: z.object({ workspaceDir: z.string().optional() }).optional().catch(undefined),
         })
-        .optional(),
+        .nullish(),
     })
-    .optional(),
+    .nullish(),
 });
 
 /**
@@ -89,8 +89,7 @@ const TIMED_OUT = 'OpenClaw ended the run at its time limit.';
 
 /** The output is one JSON value, but something in the program may have printed a line before it. */
 const jsonIn = (printed: string): unknown => {
-  const starts = [0, ...[...printed.matchAll(/^\{/gm)].map(({ index }) => index)];
-  for (const start of starts) {
+  for (const start of startsOf(printed)) {
     try {
       return JSON.parse(printed.slice(start)) as unknown;
     } catch {
@@ -98,4 +97,17 @@ const jsonIn = (printed: string): unknown => {
     }
   }
   return undefined;
+};
+
+/** A program that prints very many lines must not hold up everybody while each of them is tried. */
+const MAX_STARTS = 1000;
+
+/** Where a value may begin, the first place first; of very many, the last ones. */
+const startsOf = (printed: string): readonly number[] => {
+  const starts: number[] = [];
+  for (let at = printed.lastIndexOf('\n{'); at >= 0 && starts.length < MAX_STARTS;) {
+    starts.push(at + 1);
+    at = at === 0 ? -1 : printed.lastIndexOf('\n{', at - 1);
+  }
+  return [0, ...starts.toReversed()];
 };

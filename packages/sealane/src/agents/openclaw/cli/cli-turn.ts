@@ -5,6 +5,7 @@ import { textOf } from '#domain';
 import type { RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
 import type { CommandOptions } from '../../command/command-options.ts';
 import { type CommandRun, runCommand } from '../../command/command-run.ts';
+import { eitherSignal } from '../../either-signal.ts';
 import { openCliCommand } from './cli-command.ts';
 import { type CliFailure, failureOf, inOurWords } from './cli-failure.ts';
 import type { CliOptions } from './cli-options.ts';
@@ -59,9 +60,10 @@ const runProgram = async (run: CliTurn, env: Readonly<Record<string, string>>): 
   const { turn, text, io, options, programs } = run;
   await using line = await openCliCommand(options, text);
   const limit = AbortSignal.timeout(options.timeoutSeconds * 1000);
+  using either = eitherSignal(io.signal, limit);
   const printed: string[] = [];
   const inner: RunIo = {
-    signal: AbortSignal.any([io.signal, limit]),
+    signal: either.signal,
     attempt: io.attempt,
     inbox: io.inbox,
     say: (words) => io.say(words),
@@ -98,7 +100,12 @@ const understand = (end: TurnEnd, printed: string, { local }: CliOptions): CliOu
   const said = stripVTControlCharacters(textOf(end.message?.parts ?? []));
   const hasEnded = end.state === 'completed' || end.reason === 'exit-code' || end.reason === 'signal';
   if (!hasEnded)
-    return { ...failureOf(inOurWords(said)), reason: end.reason ?? 'agent', retryable: end.retryable === true };
+    return {
+      ...failureOf(inOurWords(said)),
+      reason: end.reason ?? 'agent',
+      retryable: end.retryable === true,
+      ...(end.detail !== undefined && { detail: inOurWords(end.detail) }),
+    };
   const outcome = readCliOutput(printed, { endedWell: end.state === 'completed' });
   if (outcome) return outcome;
   if (end.state === 'completed') {
@@ -122,10 +129,11 @@ const timedOut = ({ timeoutSeconds }: CliOptions): CliFailure => ({
   metadata: {},
 });
 
-const failed = (io: RunIo, { reason, why, retryable, metadata }: CliFailure): TurnEnd => ({
+const failed = (io: RunIo, { reason, why, retryable, metadata, detail }: CliFailure): TurnEnd => ({
   state: 'failed',
   message: io.say(why),
   metadata,
   reason,
   retryable,
+  ...(detail !== undefined && { detail }),
 });

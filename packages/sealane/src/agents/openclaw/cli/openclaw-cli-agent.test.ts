@@ -116,6 +116,11 @@ describe('who is served', () => {
 });
 
 describe('what comes of a run', () => {
+  it('an answer of whole characters, also where OpenClaw has printed half of one', async () => {
+    const { io } = await run(printing(String.raw`{"payloads":[{"text":"a \ud83d b"}],"meta":{}}`));
+    expect(textOfArtifact(io.events, 'answer-1')).toBe('a \ufffd b');
+  });
+
   it('an answer with the files that may be sent, and the names of those that may not', async () => {
     const workspaceDir = join(program.directory, 'workspace');
     mkdirSync(workspaceDir, { recursive: true });
@@ -160,10 +165,11 @@ describe('what comes of a run', () => {
     expect(io.events).toEqual([]);
   });
 
-  it('a failure that says what to install or correct when there is no program', async () => {
+  it('a failure that says what to install or correct, to the operator only, when there is no program', async () => {
     const { end, said } = await run({ path: 'openclaw-that-is-not-there' });
     expect(end).toMatchObject({ state: 'failed', reason: 'not-started', retryable: false });
-    expect(said).toMatch(/openclaw-that-is-not-there is not in PATH .*`path`/);
+    expect(end.detail).toMatch(/openclaw-that-is-not-there is not in PATH .*`path`/);
+    expect(said).toMatch(/^The program of this agent is missing\./);
   });
 
   it('a failure by timeout, and a process that is dead', async () => {
@@ -239,4 +245,17 @@ describe('health', () => {
     expect(other).toMatchObject({ ok: false });
     expect(other?.detail).toContain('is not OpenClaw');
   });
+});
+
+it.each<CliInput>([
+  { path: 'open\0claw' },
+  { workingDirectory: '/tmp\0' },
+  { stateDir: 'a\0b' },
+  { env: { TOKEN: 't\0o' } },
+  { env: { 'A=B': 'x' } },
+  { mediaRoots: ['\0'] },
+  { killGraceMs: 2 ** 31 },
+  { beatLimitMs: 2 ** 31 },
+])('an agent whose program could never be started or ended by its options is refused: %j', (options) => {
+  expect(() => createOpenclawCliAgent(options)).toThrow(Object.keys(options)[0]);
 });

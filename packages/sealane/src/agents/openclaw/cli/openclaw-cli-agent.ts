@@ -8,9 +8,11 @@ import type { AgentConnector, Health, Turn } from '../../agent-connector.ts';
 import { childEnvironment } from '../../command/child-environment.ts';
 import { stopRef } from '../../command/command-ref.ts';
 import { findProgram } from '../../command/find-program.ts';
+import { noRoom } from '../../command/no-room.ts';
 import { keepLearning, type ProcessTree, systemReader } from '../../command/process-tree.ts';
 import { CLOSED, parseProgramOptions, unavailable, withSignal } from '../../command/program-agent.ts';
 import { useSupervisor } from '../../command/supervisor.ts';
+import { eitherSignal } from '../../either-signal.ts';
 import { incomingMessage, withoutCommand } from '../incoming-message.ts';
 import { MAX_MESSAGE_BYTES } from './cli-command.ts';
 import { inOurWords } from './cli-failure.ts';
@@ -47,16 +49,17 @@ export const createOpenclawCliAgent = (input: CliInput = {}): AgentConnector => 
       const text = textFor(turn, options);
       if (!text.ok) return { state: 'rejected', message: io.say(text.why), reason: text.reason };
       const token = randomBytes(16).toString('hex');
-      const signal = AbortSignal.any([io.signal, closing.signal]);
+      using either = eitherSignal(io.signal, closing.signal);
       const programs = { supervisor, reader, trees, token };
-      const run = runCliTurn({ turn, text: text.text, io: withSignal(io, signal), options, programs });
+      const run = runCliTurn({ turn, text: text.text, io: withSignal(io, either.signal), options, programs });
       live.add(run);
       try {
         const end = await run;
         const wasClosed = end.state === 'canceled' && closing.signal.aborted && !io.signal.aborted;
         return wasClosed ? unavailable(io, CLOSED) : end;
       } catch (error) {
-        if (error instanceof SealaneError) return unavailable(io, error.message);
+        const why = error instanceof SealaneError ? (error.forCallers ?? error.message) : noRoom(error);
+        if (why !== undefined) return unavailable(io, why);
         throw error;
       } finally {
         live.delete(run);

@@ -1,14 +1,13 @@
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 
 import type { JsonObject, Part } from '#domain';
 
 import type { RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import { unsentName } from '../media-parts.ts';
+import { textChunks } from '../text-chunks.ts';
 import type { CliOptions } from './cli-options.ts';
 import type { CliAnswer } from './cli-output.ts';
 import { type MediaPlaces, readLocalMedia } from './local-media.ts';
-
-/** A long text is several events, each of which the service takes. */
-const CHUNK_CHARS = 200_000;
 
 export interface AnswerWay {
   readonly turn: Turn;
@@ -24,7 +23,7 @@ export const tellAnswer = async (answer: CliAnswer, { turn, io, options, stateDi
     [...new Set(answer.media)].map(async (place) => ({ place, part: await readLocalMedia(place, places) })),
   );
   const parts: readonly Part[] = [
-    ...textChunks(answer.text).map((text) => ({ text })),
+    ...textChunks(answer.text.toWellFormed()).map((text) => ({ text })),
     ...files.flatMap(({ part }) => part ?? []),
   ];
   for (const [index, part] of parts.entries()) {
@@ -33,7 +32,7 @@ export const tellAnswer = async (answer: CliAnswer, { turn, io, options, stateDi
   }
   const metadata = withUnsent(
     answer.metadata,
-    files.flatMap(({ place, part }) => (part ? [] : [basename(place)])),
+    files.flatMap(({ place, part }) => (part ? [] : [unsentName(place)])),
   );
   if (options.asyncMode) return { state: 'completed', metadata };
   // A direct answer is its message, and there is no artifact beside it.
@@ -51,15 +50,3 @@ const mediaPlaces = ({ workspace }: CliAnswer, options: CliOptions, stateDir: st
 
 const withUnsent = (metadata: JsonObject, filesNotSent: readonly string[]): JsonObject =>
   filesNotSent.length === 0 ? metadata : { openclaw: { ...(metadata['openclaw'] as JsonObject), filesNotSent } };
-
-const textChunks = (text: string): readonly string[] => {
-  const chunks: string[] = [];
-  for (let at = 0; at < text.length;) {
-    // Not between the two halves of a character.
-    const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(at + CHUNK_CHARS - 1));
-    const end = at + CHUNK_CHARS - (isSplit ? 1 : 0);
-    chunks.push(text.slice(at, end));
-    at = end;
-  }
-  return chunks;
-};

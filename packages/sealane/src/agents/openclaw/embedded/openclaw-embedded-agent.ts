@@ -1,4 +1,5 @@
 import type { AgentConnector, Health, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import { eitherSignal } from '../../either-signal.ts';
 import { incomingMessage } from '../incoming-message.ts';
 import { openclawSessionKey } from '../session-key.ts';
 import type { EmbeddedOptions } from './embedded-options.ts';
@@ -19,8 +20,8 @@ export const createOpenclawEmbeddedAgent = (options: EmbeddedOptions): AgentConn
   const work = async (turn: Turn, io: RunIo): Promise<TurnEnd> => {
     const input = incomingMessage(turn.message);
     if (!input.ok) return { state: 'rejected', message: io.say(input.why), reason: 'refused' };
-    const signal = AbortSignal.any([io.signal, closing.signal]);
-    const run = runEmbeddedTurn({ turn, io, input, options, signal });
+    using either = eitherSignal(io.signal, closing.signal);
+    const run = runEmbeddedTurn({ turn, io, input, options, signal: either.signal });
     live.add(run);
     try {
       return await run;

@@ -17,15 +17,15 @@ const envelope = z.object({
 
 const assistant = z.object({
   text: z.string(),
-  itemId: z.string().default('0'),
-  mediaUrls: z.array(z.string()).default([]),
+  itemId: z.string().catch('0'),
+  mediaUrls: z.array(z.string()).catch([]),
 });
 
 const lifecycle = z.object({
   phase: z.string(),
-  executionSettled: z.boolean().default(false),
-  error: z.string().optional(),
-  aborted: z.boolean().default(false),
+  executionSettled: z.boolean().catch(false),
+  error: z.string().optional().catch(undefined),
+  aborted: z.boolean().catch(false),
 });
 
 /** The event in a frame; nothing for what we do not care about. */
@@ -40,6 +40,8 @@ export const agentEventOf = (payload: unknown): AgentEvent | undefined => {
 type Body = AgentEvent extends infer E ? (E extends AgentEvent ? Omit<E, 'runId' | 'sessionKey'> : never) : never;
 
 const READERS: Readonly<Record<string, (data: unknown) => Body | undefined>> = {
+  // Streams have names that plugins of OpenClaw may choose, also those of an object's own methods.
+  __proto__: null as never,
   assistant: (data) => {
     const { success, data: said } = assistant.safeParse(data);
     return success

@@ -15,6 +15,7 @@ export interface AnswerText {
   set(piece: string, text: string): void;
   /** Nothing of what was said counts any more; the next chunk replaces it. */
   reset(): void;
+  /** Without half a character at its end. */
   whole(): string;
   /** What readers lack, which they are then taken to have. */
   next(): TextChunk | undefined;
@@ -23,7 +24,7 @@ export interface AnswerText {
 export const createAnswerText = (): AnswerText => {
   const pieces = new Map<string, string>();
   let told: string | undefined;
-  const whole = (): string => [...pieces.values()].filter((text) => text.trim() !== '').join('\n\n');
+  const whole = (): string => characters([...pieces.values()].filter((text) => text.trim() !== '').join('\n\n'));
   return {
     set: (piece, text) => void pieces.set(piece, text),
     reset: () => pieces.clear(),
@@ -37,4 +38,10 @@ export const createAnswerText = (): AnswerText => {
       return chunk;
     },
   };
+};
+
+/** The whole characters of a text that may end in the middle of one: half of one is told when the other is there. */
+const characters = (text: string): string => {
+  const isCut = /[\uD800-\uDBFF]/.test(text.at(-1) ?? '');
+  return (isCut ? text.slice(0, -1) : text).toWellFormed();
 };

@@ -119,6 +119,19 @@ it('makes the health of the agent say what the Gateway does not grant, and runs 
   await expect(none.agent.approvals?.list()).rejects.toMatchObject({ code: 'unavailable' });
 });
 
+it('shows what it can read, and says so when it can read nothing', async () => {
+  let payload: unknown = [asked('ours', {}), { ...asked('far', {}), expiresAtMs: 1e300 }, null];
+  const { agent } = await openScriptedAgent(
+    ({ method }) => (method === 'exec.approval.list' ? { payload } : undefined),
+    {
+      approvals: 'sealane',
+    },
+  );
+  expect((await agent.approvals?.list())?.map(({ id }) => id)).toEqual(['ours']);
+  payload = { approvals: [] };
+  await expect(agent.approvals?.list()).rejects.toMatchObject({ code: 'unavailable' });
+});
+
 it.each(['deny', 'wait'] as const)('is not there with approvals: %s', async (approvals) => {
   const { agent, gateway } = await openScriptedAgent(() => undefined, { approvals });
   await agent.health?.();

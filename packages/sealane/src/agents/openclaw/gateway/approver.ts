@@ -29,11 +29,14 @@ export const APPROVER_CAPS: readonly string[] = ['approvals'];
 const REFUSED_MS = 30_000;
 const ASK_MS = 5000;
 
+/** What a date can be. */
+const instant = z.number().min(0).max(8.64e15);
+
 const waitingCommand = z.object({
   id: z.string(),
   request: z.object({ command: z.string(), runId: z.string(), sessionKey: z.string() }),
-  createdAtMs: z.number(),
-  expiresAtMs: z.number(),
+  createdAtMs: instant,
+  expiresAtMs: instant,
 });
 /** Commands of others may look different; they do not concern us. */
 const waitingList = z.array(waitingCommand.nullable().catch(null));
@@ -49,9 +52,8 @@ export const createApprover = (
   const stay = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       try {
-        await (
-          await link.connected(closing.signal)
-        ).closed;
+        const socket = await link.connected(closing.signal);
+        await socket.whenClosed().promise;
       } catch {
         await delay(REFUSED_MS, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
       }
@@ -76,7 +78,9 @@ export const createApprover = (
   };
 
   const list = async (): Promise<readonly Approval[]> => {
-    const waiting = waitingList.parse(await ask('exec.approval.list', {}).catch(unavailable));
+    const { data: waiting } = waitingList.safeParse(await ask('exec.approval.list', {}).catch(unavailable));
+    if (!waiting)
+      throw new SealaneError('unavailable', 'OpenClaw lists what waits in a way that Sealane does not know.');
     return waiting.flatMap((one) => {
       const taskId = one === null ? undefined : taskOf(one.request);
       if (one === null || taskId === undefined) return [];
@@ -114,5 +118,8 @@ export const createApprover = (
 };
 
 const unavailable = (error: unknown): never => {
-  throw error instanceof GatewayError ? new SealaneError('unavailable', error.message, { cause: error }) : error;
+  const isLate = error instanceof DOMException && error.name === 'TimeoutError';
+  if (!isLate && !(error instanceof GatewayError)) throw error;
+  const why = isLate ? `The OpenClaw Gateway did not let us in within ${ASK_MS} ms.` : error.message;
+  throw new SealaneError('unavailable', why, { cause: error });
 };

@@ -23,6 +23,8 @@ export interface GatewayLink {
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 3000;
+/** A connection that breaks sooner counts as a failure: a Gateway that lets us in and then closes would be stormed. */
+const STEADY_MS = 5000;
 
 export const createGatewayLink = (options: Omit<SocketOptions, 'onEvent'>): GatewayLink => {
   const watchers = new Map<string, Set<(event: AgentEvent) => void>>();
@@ -31,6 +33,12 @@ export const createGatewayLink = (options: Omit<SocketOptions, 'onEvent'>): Gate
   let connecting: Promise<GatewaySocket> | undefined;
   let failures = 0;
   let notBefore = 0;
+  let isFlapping = false;
+
+  const backOff = (): void => {
+    notBefore = performance.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
+    failures += 1;
+  };
 
   const onEvent = ({ event, payload }: GatewayEvent): void => {
     if (event !== 'agent') return;
@@ -41,17 +49,19 @@ export const createGatewayLink = (options: Omit<SocketOptions, 'onEvent'>): Gate
 
   const open = async (): Promise<GatewaySocket> => {
     try {
-      const opened = await openGatewaySocket({ ...options, onEvent });
+      const opened = await openGatewaySocket({ ...options, onEvent, giveUp: closing.signal });
       if (closing.signal.aborted) opened.close();
       socket = opened;
-      failures = 0;
-      void opened.closed.then(() => {
+      void opened.whenClosed().promise.then(() => {
         if (socket === opened) socket = undefined;
+        isFlapping = performance.now() - opened.openedAt < STEADY_MS;
+        if (isFlapping) backOff();
+        else failures = 0;
       });
       return opened;
     } catch (error) {
-      notBefore = performance.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
-      failures += 1;
+      isFlapping = false;
+      backOff();
       throw error;
     } finally {
       connecting = undefined;
@@ -61,6 +71,9 @@ export const createGatewayLink = (options: Omit<SocketOptions, 'onEvent'>): Gate
   return {
     connected: async (signal, { tries = Number.POSITIVE_INFINITY, onTrouble } = {}) => {
       const stop = AbortSignal.any([signal, closing.signal]);
+      const backedOff = async (): Promise<void> =>
+        await delay(Math.max(0, notBefore - performance.now()), undefined, { signal: stop }).catch(() => undefined);
+      if (!socket && isFlapping) await backedOff();
       for (let tried = 1; ; tried += 1) {
         if (closing.signal.aborted)
           throw new GatewayError('closed', 'The agent was closed while it worked. Send the message again.');
@@ -72,7 +85,7 @@ export const createGatewayLink = (options: Omit<SocketOptions, 'onEvent'>): Gate
           if (!isUnreachable(error) || tried >= tries) throw error;
           onTrouble?.(error.message);
         }
-        await delay(Math.max(0, notBefore - performance.now()), undefined, { signal: stop }).catch(() => undefined);
+        await backedOff();
       }
     },
     current: () => socket,

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** Above that, timers would go off at once. */
+const MAX_WAIT_MS = 24 * 3_600_000;
+
 /** The configuration of an agent behind an OpenClaw Gateway. */
 export const gatewayOptions = z.strictObject({
   url: z
@@ -19,6 +22,7 @@ export const gatewayOptions = z.strictObject({
   timeoutSeconds: z
     .int()
     .positive()
+    .max(7 * 24 * 3600)
     .optional()
     .describe("OpenClaw's own limit for a run; the task's timeout ends a run in any case"),
   toolUpdates: z
@@ -48,11 +52,22 @@ export const gatewayOptions = z.strictObject({
     .describe(
       "What happens to a command that needs an approval. deny: it is denied at once. wait: it waits for an operator in OpenClaw (asks the Gateway for operator.approvals too). sealane: it waits, and Sealane's admin keys can decide as well (a second connection asks the Gateway for operator.admin, and never runs anything).",
     ),
-  connectTimeoutMs: z.int().positive().default(10_000).describe('How long one try to connect may take'),
-  requestTimeoutMs: z.int().positive().default(30_000).describe('How long the Gateway may take to answer a request'),
+  connectTimeoutMs: z
+    .int()
+    .positive()
+    .max(MAX_WAIT_MS)
+    .default(10_000)
+    .describe('How long one try to connect may take'),
+  requestTimeoutMs: z
+    .int()
+    .positive()
+    .max(MAX_WAIT_MS)
+    .default(30_000)
+    .describe('How long the Gateway may take to answer a request'),
   resumeWaitMs: z
     .int()
     .min(0)
+    .max(MAX_WAIT_MS)
     .default(30_000)
     .describe('How long a restarted Gateway may take to resume a run that its crash interrupted'),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { GatewayError } from './gateway-error.ts';
+import { frame, hello, parseFrame, POLICY } from './gateway-frames.ts';
 
 /** What the Gateway sends without being asked. */
 export interface GatewayEvent {
@@ -31,8 +32,8 @@ export interface GatewaySocket {
   readonly scopes: readonly string[] | undefined;
   readonly openedAt: number;
   request(method: string, params: object, options?: RequestOptions): Promise<unknown>;
-  /** Resolves with the reason when the connection is gone. */
-  readonly closed: Promise<GatewayError>;
+  /** Resolves with the reason when the connection is gone. To be let go of: a connection may live for months. */
+  whenClosed(): { readonly promise: Promise<GatewayError> } & Disposable;
   close(): void;
 }
 
@@ -46,32 +47,11 @@ export interface SocketOptions {
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly onEvent: (event: GatewayEvent) => void;
+  /** Ends a try to connect; a connection that is there stays. */
+  readonly giveUp?: AbortSignal;
 }
 
 const PROTOCOL = 4;
-
-const frame = z.union([
-  z.object({ type: z.literal('event'), event: z.string(), payload: z.unknown().optional() }),
-  z.object({
-    type: z.literal('res'),
-    id: z.string(),
-    ok: z.boolean(),
-    payload: z.unknown().optional(),
-    error: z
-      .object({
-        code: z.string(),
-        message: z.string(),
-        details: z.object({ code: z.string().optional(), reason: z.string().optional() }).optional().catch(undefined),
-      })
-      .optional(),
-  }),
-]);
-
-const hello = z.object({
-  auth: z.object({ scopes: z.array(z.string()).optional() }).optional(),
-  server: z.object({ version: z.string(), bootId: z.string().default('') }),
-  policy: z.object({ tickIntervalMs: z.number().positive().default(30_000) }).default({ tickIntervalMs: 30_000 }),
-});
 
 /** The Gateway lets itself be heard at an interval; after so many of them in silence it is gone. */
 const SILENT_TICKS = 3;
@@ -88,10 +68,11 @@ interface Waiting {
 export const openGatewaySocket = async (options: SocketOptions): Promise<GatewaySocket> => {
   const { url, onEvent } = options;
   const waiting = new Map<string, Waiting>();
-  const closed = Promise.withResolvers<GatewayError>();
+  const closing = new Set<(why: GatewayError) => void>();
   let requests = 0;
   let end: GatewayError | undefined;
   let heardAt = performance.now();
+  let { maxPayload } = POLICY;
   const socket = new WebSocket(url);
 
   const finish = (why: GatewayError): void => {
@@ -102,8 +83,16 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
       reject(why);
     }
     waiting.clear();
-    closed.resolve(why);
+    for (const resolve of closing) resolve(why);
+    closing.clear();
     socket.close();
+  };
+
+  const whenClosed: GatewaySocket['whenClosed'] = () => {
+    const { promise, resolve } = Promise.withResolvers<GatewayError>();
+    if (end) resolve(end);
+    else closing.add(resolve);
+    return { promise, [Symbol.dispose]: () => void closing.delete(resolve) };
   };
 
   const request: GatewaySocket['request'] = (
@@ -115,6 +104,14 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
       if (end) return reject(end);
       requests += 1;
       const id = String(requests);
+      const text = JSON.stringify({
+        type: 'req',
+        id,
+        method,
+        params,
+        ...(traceparent !== undefined && { traceparent }),
+      });
+      if (Buffer.byteLength(text) > maxPayload) return reject(tooLarge(maxPayload));
       const timer = setTimeout(() => {
         // Whoever does not answer is not there: what was asked is found out over a new connection.
         finish(
@@ -122,9 +119,7 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
         );
       }, timeoutMs);
       waiting.set(id, { resolve, reject, timer, onFinal, isAnswered: false });
-      socket.send(
-        JSON.stringify({ type: 'req', id, method, params, ...(traceparent !== undefined && { traceparent }) }),
-      );
+      socket.send(text);
     });
 
   const answer = ({ id, ok, payload, error }: Extract<z.output<typeof frame>, { type: 'res' }>): void => {
@@ -145,7 +140,7 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
   const challenged = new Promise<void>((resolve) => {
     socket.addEventListener('message', ({ data }) => {
       heardAt = performance.now();
-      const parsed = frame.safeParse(parse(data));
+      const parsed = frame.safeParse(parseFrame(data));
       if (!parsed.success) return;
       if (parsed.data.type === 'res') answer(parsed.data);
       else if (parsed.data.event === 'connect.challenge') resolve();
@@ -164,6 +159,8 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
     ),
   );
 
+  const onGiveUp = (): void => finish(closedByUs());
+  options.giveUp?.addEventListener('abort', onGiveUp, { once: true });
   const late = setTimeout(
     () =>
       finish(
@@ -175,25 +172,26 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
     options.connectTimeoutMs,
   );
   try {
-    await Promise.race([challenged, closed.promise.then((error) => Promise.reject(error))]);
+    await Promise.race([challenged, whenClosed().promise.then((error) => Promise.reject(error))]);
     const { server, policy, auth } = hello.parse(
       await request('connect', connectParams(options), { timeoutMs: options.connectTimeoutMs }),
     );
+    maxPayload = policy.maxPayload;
     // A machine that lost its power says no goodbye.
     const silenceMs = policy.tickIntervalMs * SILENT_TICKS;
     const watchdog = setInterval(() => {
       if (performance.now() - heardAt > silenceMs)
         finish(new GatewayError('unreachable', `The OpenClaw Gateway at ${url} fell silent.`));
     }, policy.tickIntervalMs).unref();
-    void closed.promise.then(() => clearInterval(watchdog));
+    void whenClosed().promise.then(() => clearInterval(watchdog));
     return {
       bootId: server.bootId,
       version: server.version,
       scopes: auth?.scopes,
       openedAt: performance.now(),
       request,
-      closed: closed.promise,
-      close: () => finish(new GatewayError('unreachable', 'The connection was closed.')),
+      whenClosed,
+      close: () => finish(closedByUs()),
     };
   } catch (error) {
     const why = entryError(error, url);
@@ -201,6 +199,7 @@ export const openGatewaySocket = async (options: SocketOptions): Promise<Gateway
     throw why;
   } finally {
     clearTimeout(late);
+    options.giveUp?.removeEventListener('abort', onGiveUp);
   }
 };
 
@@ -214,11 +213,16 @@ const connectParams = ({ token, scopes, caps = ['tool-events'], version }: Socke
   auth: { token },
 });
 
+const closedByUs = (): GatewayError => new GatewayError('unreachable', 'The connection was closed.');
+
+const tooLarge = (maxPayload: number): GatewayError =>
+  new GatewayError('TOO_LARGE', `it takes at most ${maxPayload} bytes at once. Send a link to what is large.`);
+
 const entryError = (error: unknown, url: string): GatewayError => {
   if (!(error instanceof GatewayError)) {
     return new GatewayError(
       'refused',
-      `What answers at ${url} is no OpenClaw Gateway that we understand: ${String(error)}`,
+      `What answers at ${url} is no OpenClaw Gateway that we understand: ${error instanceof z.ZodError ? z.prettifyError(error) : String(error)}`,
     );
   }
   if (error.code === 'unreachable') return error;
@@ -237,12 +241,4 @@ const entryError = (error: unknown, url: string): GatewayError => {
     `The OpenClaw Gateway at ${url} refused the connection: ${error.message}`,
     error.detail,
   );
-};
-
-const parse = (data: unknown): unknown => {
-  try {
-    return JSON.parse(String(data)) as unknown;
-  } catch {
-    return undefined;
-  }
 };

@@ -209,6 +209,17 @@ describe('the end of a run from outside', () => {
     expect(wordsOf(await run)).toBe('canceled: ');
   });
 
+  it('does not wait for a Gateway that is slow to answer before anything has begun', async () => {
+    const { gateway, agent, io, stop } = await openScriptedAgent(({ method }) =>
+      method === 'sessions.describe' ? { frame: { id: 'another' } } : undefined,
+    );
+    const run = agent.run(turnOf('guarded'), io);
+    await expect.poll(() => gateway.of('sessions.describe').length).toBe(1);
+    stop.abort('canceled');
+    expect(wordsOf(await run)).toBe('canceled: ');
+    expect(gateway.of('agent')).toEqual([]);
+  });
+
   it('cancels the task of a run that another connection began', async () => {
     const { gateway, agent } = await openScriptedAgent(({ method }) => {
       if (method === 'chat.abort') return { error: { code: 'INVALID_REQUEST', message: 'unauthorized' } };

@@ -5,6 +5,7 @@ import { SealaneError } from '#domain';
 import type { AgentConnector, Health, LookAhead, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
 import { incomingMessage } from '../incoming-message.ts';
 import { openclawSessionKey } from '../session-key.ts';
+import { beginningOf } from '../text-chunks.ts';
 import { APPROVER_CAPS, APPROVER_SCOPES, createApprover } from './approver.ts';
 import { GatewayError } from './gateway-error.ts';
 import { createGatewayLink } from './gateway-link.ts';
@@ -95,6 +96,7 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
     } catch (error) {
       if (error instanceof Refusal) return rejected(io, error.message);
       if (error instanceof GatewayError) return failedBy(io, error, options);
+      if (error instanceof z.ZodError) return failed(io, 'agent', `${NOT_UNDERSTOOD} ${z.prettifyError(error)}`, false);
       throw error;
     } finally {
       live.delete(run);
@@ -104,7 +106,7 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
 
   const health = async (): Promise<Health> => {
     try {
-      const socket = await link.connected(AbortSignal.timeout(options.connectTimeoutMs), { tries: 1 });
+      const socket = await link.connected(AbortSignal.timeout(options.connectTimeoutMs + 1000), { tries: 1 });
       const { agents } = agentList.parse(await socket.request('agents.list', {}));
       if (!agents.some(({ id }) => id === options.agentId.toLowerCase()))
         return {
@@ -116,7 +118,7 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
         };
       const problem =
         (await rights.confinementProblem(socket)) ??
-        (await approver?.problem(AbortSignal.timeout(options.connectTimeoutMs)));
+        (await approver?.problem(AbortSignal.timeout(options.connectTimeoutMs + 1000)));
       const where = `OpenClaw ${socket.version} at ${options.url}`;
       return problem === undefined ? { ok: true, detail: where } : { ok: false, detail: `${where}. ${problem}` };
     } catch (error) {
@@ -172,13 +174,15 @@ const isOwnSession = ({ agentId }: GatewayOptions, sessionKey: string): boolean 
 const taskOfRun = (runId: string): string | undefined => /^(.+)\.\d+-\d+(?:-\d+)?$/.exec(runId)?.[1];
 
 const CLOSED = 'The agent was closed while it worked. Send the message again.';
+const NOT_UNDERSTOOD =
+  'OpenClaw answered in a way that Sealane does not understand; is it a version that Sealane knows?';
 const LOST = 'OpenClaw was restarted while it worked, and did not take the work up again. Send the message again.';
 
 const rejected = (io: RunIo, why: string): TurnEnd => ({ state: 'rejected', message: io.say(why), reason: 'refused' });
 
 const failed = (io: RunIo, reason: string, why: string, retryable: boolean): TurnEnd => ({
   state: 'failed',
-  message: io.say(why),
+  message: io.say(beginningOf(why)),
   reason,
   retryable,
 });

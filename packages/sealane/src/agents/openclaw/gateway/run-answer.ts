@@ -14,40 +14,39 @@ export interface RunAnswer {
   readonly metadata: JsonObject;
 }
 
-const usage = z.object({
-  input: z.number().optional(),
-  output: z.number().optional(),
-  cacheRead: z.number().optional(),
-  cacheWrite: z.number().optional(),
-  total: z.number().optional(),
-});
+/** Facts that the end does not hang on: one that looks otherwise than we know it is left out. */
+const words = z.string().optional().catch(undefined);
+const amount = z.number().optional().catch(undefined);
+
+const usage = z.object({ input: amount, output: amount, cacheRead: amount, cacheWrite: amount, total: amount });
 
 const payload = z.object({
   text: z.string().nullish(),
   mediaUrl: z.string().nullish(),
   mediaUrls: z.array(z.string()).nullish(),
-  isError: z.boolean().optional(),
+  isError: z.boolean().nullish(),
 });
 
 const finalShape = z.object({
   status: z.string(),
-  summary: z.string().optional(),
-  stopReason: z.string().optional(),
+  summary: words,
+  stopReason: words,
   result: z
     .object({
-      payloads: z.array(payload).default([]),
+      payloads: z.array(payload).nullish(),
       meta: z
         .object({
-          durationMs: z.number().optional(),
-          aborted: z.boolean().optional(),
-          error: z.object({ kind: z.string().optional(), message: z.string().optional() }).optional(),
+          durationMs: amount,
+          aborted: z.boolean().nullish(),
+          error: z.object({ message: words }).nullish(),
           agentMeta: z
-            .object({ provider: z.string().optional(), model: z.string().optional(), usage: usage.optional() })
-            .optional(),
+            .object({ provider: words, model: words, usage: usage.optional().catch(undefined) })
+            .optional()
+            .catch(undefined),
         })
-        .optional(),
+        .nullish(),
     })
-    .optional(),
+    .nullish(),
 });
 
 /** The second answer of the `agent` method, or of the same call again. */
@@ -75,7 +74,7 @@ export const answerOfFinal = (value: unknown): RunAnswer | undefined => {
   if (status === 'timeout')
     return { ...answer, outcome: 'timeout', error: summary ?? 'OpenClaw ended the run at its time limit.' };
   // A run that did not finish can look like a success; what it "said" is then the error.
-  const isWrong = meta?.error !== undefined || (payloads.length > 0 && payloads.every((one) => one.isError === true));
+  const isWrong = Boolean(meta?.error) || (payloads.length > 0 && payloads.every((one) => one.isError === true));
   if (status === 'ok' && !isWrong) return { ...answer, outcome: 'ok' };
   return {
     outcome: 'error',
@@ -87,13 +86,14 @@ export const answerOfFinal = (value: unknown): RunAnswer | undefined => {
 
 const waitShape = z.object({
   status: z.string(),
-  endedAt: z.number().optional(),
-  stopReason: z.string().optional(),
-  error: z.string().optional(),
-  terminalReply: z.object({ text: z.string().optional() }).optional(),
+  endedAt: amount,
+  stopReason: words,
+  error: words,
+  terminalReply: z.object({ text: words }).optional().catch(undefined),
   terminalReceipt: z
-    .object({ effective: z.object({ provider: z.string().optional(), model: z.string().optional() }).optional() })
-    .optional(),
+    .object({ effective: z.object({ provider: words, model: words }).optional() })
+    .optional()
+    .catch(undefined),
 });
 
 /** What `agent.wait` knows of a run; nothing if it goes on or is unknown. */

@@ -2,19 +2,28 @@ import { z } from 'zod';
 
 import { factsOf, type RunAnswer, splitMedia } from './run-answer.ts';
 
-const block = z.object({ type: z.string(), text: z.string().optional() });
+/** A row with something odd in it is still a row: a message that is not found would be sent again. */
+const words = z.string().optional().catch(undefined);
+
+const block = z.object({ type: words, text: words });
 
 const row = z.object({
   role: z.string(),
-  content: z.union([z.string(), z.array(block)]).nullish(),
-  idempotencyKey: z.string().optional(),
-  provenance: z.object({ sourceTool: z.string().optional() }).optional(),
-  stopReason: z.string().optional(),
-  errorMessage: z.string().optional(),
-  provider: z.string().optional(),
-  model: z.string().optional(),
-  usage: z.object({ input: z.number().default(0), output: z.number().default(0) }).optional(),
-  __openclaw: z.object({ runId: z.string().optional() }).optional(),
+  content: z
+    .union([z.string(), z.array(block)])
+    .nullish()
+    .catch(undefined),
+  idempotencyKey: words,
+  provenance: z.object({ sourceTool: words }).optional().catch(undefined),
+  stopReason: words,
+  errorMessage: words,
+  provider: words,
+  model: words,
+  usage: z
+    .object({ input: z.number().catch(0), output: z.number().catch(0) })
+    .optional()
+    .catch(undefined),
+  __openclaw: z.object({ runId: words }).optional().catch(undefined),
 });
 type Row = z.output<typeof row>;
 

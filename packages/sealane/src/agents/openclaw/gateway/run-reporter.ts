@@ -1,8 +1,8 @@
-import { basename } from 'node:path';
-
 import type { JsonObject, Part } from '#domain';
 
 import type { RunEvent, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import { unsentName } from '../media-parts.ts';
+import { beginningOf, textChunks } from '../text-chunks.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { createAnswerText } from './answer-text.ts';
 import type { RunAnswer } from './run-answer.ts';
@@ -17,9 +17,6 @@ export interface RunReporter {
   /** Everything that is left to say, and what the end means. */
   finish(answer: RunAnswer): Promise<TurnEnd>;
 }
-
-/** How much of the answer the last status repeats, for clients that look only there. */
-const STATUS_TEXT = 16 * 1024;
 
 export interface ReporterOptions {
   readonly showTools: boolean;
@@ -49,11 +46,11 @@ export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOption
     });
   };
 
-  const artifact = async (parts: readonly Part[], append: boolean, lastChunk: boolean): Promise<void> => {
+  const artifact = async (part: Part, append: boolean, lastChunk: boolean): Promise<void> => {
     hasArtifact = true;
     const event: RunEvent = {
       kind: 'artifact',
-      artifact: { artifactId, parts },
+      artifact: { artifactId, parts: [part] },
       append,
       ...(lastChunk && { lastChunk }),
     };
@@ -66,7 +63,10 @@ export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOption
     queue(async () => {
       isTextQueued = false;
       const chunk = text.next();
-      if (chunk) await artifact([{ text: chunk.text }], chunk.append, false);
+      if (!chunk) return;
+      const [first = '', ...others] = textChunks(chunk.text);
+      await artifact({ text: first }, chunk.append, false);
+      for (const other of others) await artifact({ text: other }, true, false);
     });
   };
 
@@ -84,7 +84,7 @@ export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOption
         for (const place of event.media) media.add(place);
         setPiece(event.runId, event.piece, event.text);
         tellText();
-      } else if (event.kind === 'tool' && showTools) status(`Using ${event.name}`);
+      } else if (event.kind === 'tool' && showTools) status(`Using ${beginningOf(event.name, 100)}`);
       else if (event.kind === 'approval')
         status(
           event.phase === 'waiting'
@@ -108,22 +108,30 @@ export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOption
       const parts = files.flatMap(({ part }) => part ?? []);
       const metadata = withUnsent(
         answer.metadata,
-        files.flatMap(({ place, part }) => (part ? [] : [basename(place)])),
+        files.flatMap(({ place, part }) => (part ? [] : [unsentName(place)])),
       );
       tellText();
       queue(async () => {
-        if (parts.length > 0) await artifact(parts, hasArtifact, answer.outcome === 'ok');
-        else if (hasArtifact && answer.outcome === 'ok') await artifact([{ text: '' }], true, true);
+        const isOk = answer.outcome === 'ok';
+        for (const [index, part] of parts.entries())
+          await artifact(part, hasArtifact, isOk && index === parts.length - 1);
+        if (parts.length === 0 && hasArtifact && isOk) await artifact({ text: '' }, true, true);
       });
       await told;
       if (failure) throw failure.error;
-      const whole = text.whole();
+      // Clients that look only at the status have at least the beginning there.
+      const beginning = beginningOf(text.whole());
       if (answer.outcome === 'ok')
-        return { state: 'completed', metadata, ...(whole !== '' && { message: io.say(whole.slice(0, STATUS_TEXT)) }) };
+        return { state: 'completed', metadata, ...(beginning !== '' && { message: io.say(beginning) }) };
       if (answer.outcome === 'aborted')
         return { state: 'canceled', metadata, message: io.say('The run was stopped in OpenClaw.'), reason: 'stopped' };
       const reason = answer.outcome === 'timeout' ? 'timeout' : 'agent';
-      return { state: 'failed', metadata, reason, message: io.say(answer.error ?? 'OpenClaw gave no reason.') };
+      return {
+        state: 'failed',
+        metadata,
+        reason,
+        message: io.say(beginningOf(answer.error ?? 'OpenClaw gave no reason.')),
+      };
     },
   };
 };

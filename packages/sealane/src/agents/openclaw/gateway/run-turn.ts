@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
+import { eitherSignal } from '../../either-signal.ts';
 import { type IncomingMessage, withoutCommand } from '../incoming-message.ts';
 import { findRun } from './find-run.ts';
 import { GatewayError, isUnreachable } from './gateway-error.ts';
@@ -59,7 +60,8 @@ const GO_ON = 'OpenClaw was restarted while you worked on the last message. Go o
  */
 export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd | 'gone'> => {
   const { turn, io, link, options, runIds } = run;
-  const signal = AbortSignal.any([io.signal, run.closing]);
+  using either = eitherSignal(io.signal, run.closing);
+  const { signal } = either;
   const showTools = options.toolUpdates === 'names' && turn.permission === 'agent-default';
   const reporter = createRunReporter(turn, io, {
     showTools,
@@ -101,10 +103,12 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
         bootId: socket.bootId,
         goesOn,
       };
-      const [rights] = await Promise.all([
+      const prepared = Promise.all([
         run.rights.ensure(socket, turn.session, turn.permission, ahead),
         io.remember(next),
       ]);
+      // Nothing has begun: a cancel does not wait for a Gateway that is slow to answer.
+      const [rights] = await Promise.race([prepared, whenAborted(signal)]);
       ahead = undefined;
       if (!rights.ok) throw new Refusal(rights.why);
       signal.throwIfAborted();
@@ -132,11 +136,13 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
     if (answer) return answer;
     if (isInFlight(first)) return await waitFor(socket, runId);
     const told = new AbortController();
+    using gone = socket.whenClosed();
+    const broken = gone.promise.then((why) => Promise.reject(why));
     const lastWord = over
       .then(() => delay(LAST_WORD_MS, undefined, { ref: false, signal: told.signal }))
       .then(() => waitFor(socket, runId));
     try {
-      return await Promise.race([final.promise, lastWord, broken(socket), whenAborted(signal)]);
+      return await Promise.race([final.promise, lastWord, broken, whenAborted(signal)]);
     } finally {
       told.abort();
     }
@@ -144,6 +150,7 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
 
   const waitFor = async (socket: GatewaySocket, runId: string): Promise<RunAnswer> => {
     for (;;) {
+      const askedAt = performance.now();
       const waiting = socket.request(
         'agent.wait',
         { runId, timeoutMs: WAIT_MS },
@@ -151,6 +158,9 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
       );
       const answer = answerOfWait(await Promise.race([waiting, whenAborted(signal)]));
       if (answer) return answer;
+      // A Gateway that does not wait is not asked without a pause.
+      const pauseMs = askedAt + ASK_AGAIN_MS - performance.now();
+      if (pauseMs > 0) await Promise.race([delay(pauseMs), whenAborted(signal)]);
     }
   };
 
@@ -213,7 +223,8 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
       if (signal.aborted) return await stopped();
       if (!isUnreachable(error) || (socket === undefined && options.whenDown === 'fail')) throw error;
       onTrouble(error.message);
-      if (socket) await Promise.race([socket.closed, delay(ASK_AGAIN_MS)]);
+      using gone = socket?.whenClosed();
+      if (gone) await Promise.race([gone.promise, delay(ASK_AGAIN_MS)]);
     }
   }
 };
@@ -243,10 +254,6 @@ const answerOf = (final: FinalAnswer): RunAnswer =>
   };
 
 const isInFlight = (value: unknown): boolean => (value as { readonly status?: unknown } | null)?.status === 'in_flight';
-
-const broken = async (socket: GatewaySocket): Promise<never> => {
-  throw await socket.closed;
-};
 
 const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

@@ -13,6 +13,8 @@ export interface ScriptedRequest {
 export interface ScriptedReply {
   readonly payload?: unknown;
   readonly error?: { readonly code: string; readonly message: string };
+  /** Fields that the frame of the answer has beside its own, or in their place. */
+  readonly frame?: object;
   /** A second answer, as the `agent` method gives it. */
   readonly final?: unknown;
   /** Events that go out between the two. */
@@ -49,8 +51,9 @@ export const openScriptedGateway = async (
     const answer = (id: string, request: ScriptedRequest): void => {
       const reply = replyTo(request, script, bootIdOf);
       if (reply.breaks === 'before') return void socket.destroy();
-      send({ type: 'res', id, ok: reply.error === undefined, payload: reply.payload, error: reply.error });
-      for (const payload of reply.events ?? []) send({ type: 'event', event: 'agent', payload });
+      const { payload, error, frame } = reply;
+      send({ type: 'res', id, ok: error === undefined, payload, error, ...frame });
+      for (const event of reply.events ?? []) send({ type: 'event', event: 'agent', payload: event });
       if (reply.final !== undefined) send({ type: 'res', id, ok: true, payload: reply.final });
       if (reply.breaks === 'after') socket.end();
     };
@@ -114,10 +117,12 @@ const acceptance = (key: string): string =>
 
 const textFrame = (text: string): Buffer => {
   const body = Buffer.from(text);
-  const head =
-    body.length < 126
-      ? Buffer.from([0x81, body.length])
-      : Buffer.from([0x81, 126, body.length >> 8, body.length & 255]);
+  const { length } = body;
+  if (length < 126) return Buffer.concat([Buffer.from([0x81, length]), body]);
+  if (length < 65_536) return Buffer.concat([Buffer.from([0x81, 126, length >> 8, length & 255]), body]);
+  const head = Buffer.alloc(10);
+  head.set([0x81, 127]);
+  head.writeBigUInt64BE(BigInt(length), 2);
   return Buffer.concat([head, body]);
 };
 

@@ -38,7 +38,8 @@ export const stopRun = async (
     const late = AbortSignal.any([signal, AbortSignal.timeout(SETTLE_MS)]);
     while (!settled.has(runId) && !late.aborted) {
       const told = new Promise<void>((resolve) => (onSettled = resolve));
-      if (await Promise.race([told, delay(ASK_AGAIN_MS), socket.closed])) return;
+      using gone = socket.whenClosed();
+      if (await Promise.race([told, delay(ASK_AGAIN_MS), gone.promise])) return;
     }
   };
 
