@@ -19,23 +19,23 @@ const freshFile = (): { readonly file: string } & Disposable => {
 const event = (subject: string): AuditEvent => ({ at: 1, kind: 'test', actor: 'test', subject, facts: {} });
 const record = (subject: string) => ['record', [event(subject)]] as const;
 const findKey = (hash: string) => ['findKey', [hash]] as const;
+const key = (name: string) => ({
+  id: name,
+  name,
+  owner: name,
+  hash: `hash-${name}`,
+  admin: false,
+  agents: null,
+  permission: 'write',
+  ratePerMinute: null,
+  createdAt: 1,
+  expiresAt: null,
+  revokedAt: null,
+});
 
 it('requests that the thread takes together get their own answers, whatever is among them', async () => {
   using place = freshFile();
   const thread = await startThread({ role: 'writer', file: place.file, synchronous: 'FULL' });
-  const key = (name: string) => ({
-    id: name,
-    name,
-    owner: name,
-    hash: `hash-${name}`,
-    admin: false,
-    agents: null,
-    permission: 'write',
-    ratePerMinute: null,
-    createdAt: 1,
-    expiresAt: null,
-    revokedAt: null,
-  });
   const asked = [...Array(200).keys()].map((number) => {
     const name = `k${number}`;
     if (number % 7 === 3) return thread.call([['flush', []]]);
@@ -99,24 +99,11 @@ it('a long answer comes in several texts, each request gets all of its own, and 
   let texts = 0;
   const options = { role: 'writer', file: place.file, synchronous: 'FULL' } as const;
   const thread = await startThread(options, () => (texts += 1));
-  const key = {
-    id: 'k',
-    name: 'x'.repeat(3_000_000),
-    owner: 'k',
-    hash: 'hash',
-    admin: false,
-    agents: null,
-    permission: 'write',
-    ratePerMinute: null,
-    createdAt: 1,
-    expiresAt: null,
-    revokedAt: null,
-  };
-  await thread.call([['addKey', [key]]]);
+  await thread.call([['addKey', [{ ...key('k'), name: 'x'.repeat(3_000_000) }]]]);
   texts = 0;
   // Text ends at half a gigabyte, and a thread that cannot answer is lost: 512 calls could ask for more.
-  const large = thread.call(Array.from({ length: 9 }, () => findKey('hash')));
-  const behind = thread.call([findKey('nobody'), findKey('hash')]);
+  const large = thread.call(Array.from({ length: 9 }, () => findKey('hash-k')));
+  const behind = thread.call([findKey('nobody'), findKey('hash-k')]);
   const found = { ok: true, value: { id: 'k' } };
   expect(await large).toMatchObject(Array.from({ length: 9 }, () => found));
   expect(await behind).toMatchObject([{ ok: true }, found]);
