@@ -1,7 +1,7 @@
 import { createOpenclawGatewayAgent } from '#agents/openclaw/gateway/openclaw-gateway-agent';
 import type { GatewayInput } from '#agents/openclaw/gateway/gateway-options';
 
-import { type AgentOptions, type SealaneOptions } from '../../packages/sealane/src/sealane.ts';
+import { type AgentOptions, type SealaneOptions } from '../../packages/sealane/src/sealane-options.ts';
 import { openService, type TestService } from '../support/service.ts';
 import { type FakeModel, startFakeModel } from './fake-model.ts';
 import { type GatewayOptions, type GatewayProcess, openGateway } from './gateway-process.ts';

@@ -10,7 +10,8 @@ import { gatewayOptions } from '#agents/openclaw/gateway/gateway-options';
 import { createOpenclawGatewayAgent } from '#agents/openclaw/gateway/openclaw-gateway-agent';
 import { type AgentConfig, type Config, storeTarget } from '#config';
 
-import { type AgentOptions, createSealane, type GrpcListenOptions } from './sealane.ts';
+import { createSealane, type GrpcListenOptions } from './sealane.ts';
+import type { AgentOptions } from './sealane-options.ts';
 
 /** The service as the command line runs it. */
 export interface Service {

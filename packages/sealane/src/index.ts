@@ -27,6 +27,7 @@ export {
   type TaskShelf,
   type ViewTask,
 } from '#views';
-export type { AgentOptions, GrpcListenOptions, Sealane, SealaneOptions } from './sealane.ts';
+export type { GrpcListenOptions, Sealane } from './sealane.ts';
 export { createSealane } from './sealane.ts';
+export type { AgentOptions, SealaneOptions } from './sealane-options.ts';
 export { VERSION } from './version.ts';

@@ -1,26 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 
 import type { FastifyInstance } from 'fastify';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 
 import { type AgentConnector, closeConnector } from '#agents';
 import { SealaneError } from '#domain';
-import {
-  type AgentEntry,
-  type AgentExtension,
-  type AgentSkill,
-  checkAgents,
-  createAgentRegistry,
-  createEngine,
-  type Engine,
-  type EngineSettings,
-  type TaskService,
-} from '#engine';
+import { createAgentRegistry, createEngine, type Engine, type TaskService } from '#engine';
 import type { GrpcOptions, GrpcServer } from '#grpc';
 import { type GrpcPlace, httpOriginBeside, publicGrpcAddress } from '#grpc/public-address';
-import { createHttpApp, HTTP_DEFAULTS, type HttpOptions, nodeHandler } from '#http';
-import { createKeys, createRateLimiter, type GivenKey, type KeyOverride, type Keys } from '#identity';
+import { createHttpApp, nodeHandler } from '#http';
+import { createKeys, createRateLimiter, type Keys } from '#identity';
 import {
   combineObservers,
   createLogObserver,
@@ -28,56 +17,14 @@ import {
   createPushLogObserver,
   startTracing,
 } from '#observability';
-import { type Capabilities, type CardOptions, createProtocol } from '#protocol';
-import { createPushWorker, createTargetGuard, type PushSettings } from '#push';
+import { createProtocol } from '#protocol';
+import { createPushWorker, createTargetGuard } from '#push';
 import { type LaneStore, openStore, requireStorage, type Storage } from '#store';
 
 import { encodePush } from './encode-push.ts';
 import { newId } from './new-id.ts';
+import { entriesOf, httpOptionsOf, type SealaneOptions } from './sealane-options.ts';
 import { VERSION } from './version.ts';
-
-/** An agent, or just its connector with everything else as usual. */
-export interface AgentOptions {
-  readonly connector: AgentConnector;
-  readonly default?: boolean;
-  readonly public?: boolean;
-  readonly concurrency?: number;
-  readonly taskTimeoutMs?: number;
-  readonly recovery?: 'fail' | 'retry';
-  readonly reply?: 'task' | 'message';
-  readonly title?: string;
-  readonly description?: string;
-  readonly skills?: readonly AgentSkill[];
-  /** Media types that it takes and gives; everything by default. */
-  readonly inputModes?: readonly string[];
-  readonly outputModes?: readonly string[];
-  readonly extensions?: readonly AgentExtension[];
-}
-
-export interface SealaneOptions {
-  /** `memory`, `sqlite:FILE`, `postgres://…`, or a storage of your own. */
-  readonly store: string | Storage;
-  /** By name. The only one, or the one marked `default`, takes messages that name no agent. */
-  readonly agents: Readonly<Record<string, AgentConnector | AgentOptions>>;
-  /** The operator's key. Without it only keys from the store work. */
-  readonly adminKey?: string;
-  /** Keys whose secrets somebody else keeps. */
-  readonly givenKeys?: readonly GivenKey[];
-  readonly keyOverrides?: (name: string) => KeyOverride | undefined;
-  readonly settings?: Partial<EngineSettings>;
-  readonly ratePerMinute?: number;
-  /** What of A2A is offered; all of it by default. */
-  readonly capabilities?: Capabilities;
-  /** How agent cards look, and where the keys are that sign them. */
-  readonly cards?: Partial<CardOptions>;
-  readonly http?: Partial<HttpOptions>;
-  /** Lets webhooks lead to this machine and its network. */
-  readonly allowPrivateWebhooks?: boolean;
-  readonly push?: Partial<PushSettings>;
-  /** False: no spans of its own, whatever `OTEL_*` says; for a host process that exports its own. */
-  readonly tracing?: boolean;
-  readonly log?: Logger;
-}
 
 /** Where gRPC listens; the host and the size limit of HTTP by default, on a free port. */
 export interface GrpcListenOptions extends Partial<GrpcOptions> {
@@ -103,59 +50,9 @@ export interface Sealane extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const ANYTHING = ['text/plain', 'application/json', '*/*'];
 const STORE_AWAY = 'The store is away or full. The log says more, and so does GET /admin/health to an admin key.';
-const DEFAULT_TIMEOUT_MS = 30 * 60_000;
-/** A timer that is to take longer fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-const entryOf = (name: string, agent: AgentConnector | AgentOptions): AgentEntry => {
-  const options: AgentOptions = isObject(agent) && 'connector' in agent ? agent : { connector: agent };
-  return {
-    name,
-    connector: options.connector,
-    isDefault: options.default ?? false,
-    isPublic: options.public ?? false,
-    concurrency: options.concurrency ?? 16,
-    taskTimeoutMs: options.taskTimeoutMs ?? DEFAULT_TIMEOUT_MS,
-    recovery: options.recovery ?? 'fail',
-    maxAttempts: 3,
-    reply: options.reply ?? 'task',
-    title: options.title ?? name,
-    description: options.description ?? `The agent ${name}, served by Sealane.`,
-    skills: options.skills ?? [],
-    inputModes: options.inputModes ?? ANYTHING,
-    outputModes: options.outputModes ?? ANYTHING,
-    extensions: options.extensions ?? [],
-  };
-};
-
 const portOf = (address: ReturnType<FastifyInstance['server']['address']>): number | undefined =>
   typeof address === 'object' ? address?.port : undefined;
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] => {
-  if (!isObject(agents)) throw new SealaneError('bad-config', 'agents must be an object: connectors by name.');
-  const entries = Object.entries(agents).map(([name, agent]) => entryOf(name, agent));
-  checkAgents(entries);
-  return entries;
-};
-
-/** `tasks`, `/tasks` and `/tasks/` are one prefix: it is a part of every address on the cards. */
-const httpOptionsOf = (given: SealaneOptions['http'] = {}): HttpOptions => {
-  const options: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: tmpdir(), ...given };
-  const { publicUrl, prefix } = options;
-  if (publicUrl !== undefined && !(URL.canParse(publicUrl) && /^https?:$/.test(new URL(publicUrl).protocol))) {
-    throw new SealaneError('bad-config', 'http.publicUrl must be an address like https://example.com/tasks.');
-  }
-  for (const name of ['heartbeatMs', 'stallMs'] as const) {
-    if (options[name] >= 1 && options[name] <= LONGEST_TIMER_MS) continue;
-    throw new SealaneError('bad-config', `http.${name} must be from 1 to ${LONGEST_TIMER_MS}, not ${options[name]}.`);
-  }
-  const path = prefix.replace(/^\/+|\/+$/g, '');
-  return { ...options, prefix: path === '' ? '' : `/${path}` };
-};
 
 /** An agent that is paused here stops here at once, not at the next look into the store. */
 const withNews = (lanes: LaneStore, tell: () => Promise<void>): LaneStore => ({
