@@ -110,7 +110,9 @@ describe('a key', () => {
     await service.admin.delete('/keys/short-lived');
     expect((await refusalOf(client.get(task.id))).status).toBe(401);
     expect((await refusalOf(client.subscribe(task.id))).status).toBe(401);
-    expect(await stream.rest()).toEqual([]);
+    expect(await stream.rest()).toMatchObject([
+      { error: { code: -32010, message: expect.stringContaining('revoked') as string } },
+    ]);
     await expect(service.admin.delete('/keys/short-lived')).rejects.toMatchObject({ status: 404 });
     // Its work goes on, under its owner's other keys.
     const other = await service.clientOf('zoe');

@@ -58,12 +58,16 @@ export interface AgentRegistry {
 const defaultOf = (entries: readonly AgentEntry[]): AgentEntry | undefined =>
   entries.find(({ isDefault }) => isDefault) ?? (entries.length === 1 ? entries[0] : undefined);
 
+/** Whether a key that is limited to these agents (null: to none) may use that one. */
+export const mayUse = (allowed: readonly string[] | null, name: string): boolean =>
+  allowed === null || allowed.includes(name);
+
 export const createAgentRegistry = (initial: readonly AgentEntry[]): AgentRegistry => {
   let byName = new Map(initial.map((entry) => [entry.name, entry]));
   let fallback = defaultOf(initial);
   const listeners = new Set<() => void>();
   const names = (allowed: readonly string[] | null): string =>
-    [...byName.keys()].filter((name) => allowed === null || allowed.includes(name)).join(', ') || 'none';
+    [...byName.keys()].filter((name) => mayUse(allowed, name)).join(', ') || 'none';
   return {
     list: () => [...byName.values()],
     find: (name) => byName.get(name),

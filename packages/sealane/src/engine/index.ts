@@ -4,10 +4,11 @@
  * `engine.ts` (how the parts hang together) and `runner.ts` (the life of one run).
  */
 export type { AgentEntry, AgentExtension, AgentRegistry, AgentSkill } from './agent-registry.ts';
-export { createAgentRegistry } from './agent-registry.ts';
+export { createAgentRegistry, mayUse } from './agent-registry.ts';
 export { checkAgents } from './check-agents.ts';
 export type { Engine, EngineOptions } from './engine.ts';
 export { createEngine } from './engine.ts';
+export { insist, isPassing } from './insist.ts';
 export type { EngineObserver, RunObserver } from './observer.ts';
 export { type CheckWebhook, pushConfigOf } from './push-configs.ts';
 export { DEFAULT_SETTINGS, type EngineSettings } from './settings.ts';

@@ -2,7 +2,7 @@ import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
 import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
 
-import type { AgentEntry } from './agent-registry.ts';
+import { type AgentEntry, mayUse } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, NewPushConfig, SendRequest } from './task-service.ts';
@@ -51,7 +51,7 @@ export const createIntake = (
 
   const allowedAgent = (caller: Caller, name: string | undefined): AgentEntry => {
     const entry = registry.require(name, caller.agents);
-    if (caller.agents === null || caller.agents.includes(entry.name)) return entry;
+    if (mayUse(caller.agents, entry.name)) return entry;
     throw new SealaneError('forbidden', `This key may not use the agent "${entry.name}".`, {
       facts: { agent: entry.name },
     });

@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
-import { type JsonObject, type NewEvent, SealaneError } from '#domain';
+import type { JsonObject, NewEvent } from '#domain';
 import type { Finished, Result, RunToken, TaskStore } from '#store';
 
 import type { Feed } from './feed.ts';
+import { insist } from './insist.ts';
 import type { EngineObserver } from './observer.ts';
 
 /**
@@ -18,9 +17,6 @@ export interface Persist {
   remember(token: RunToken, ref: JsonObject): Promise<Result<null>>;
 }
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5000;
-
 export const createPersist = (options: {
   readonly store: TaskStore;
   readonly feed: Feed;
@@ -31,22 +27,16 @@ export const createPersist = (options: {
 }): Persist => {
   const { store, feed, now, observer, signal } = options;
 
-  const insist = async <T>(what: string, token: RunToken, attempt: () => Promise<T>): Promise<T> => {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (signal.aborted || !isPassing(error)) throw error;
-        observer.problem?.(`${what} could not be written yet, trying again`, error, { taskId: token.taskId });
-        await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
-      }
-    }
-  };
+  const write = <T>(what: string, { taskId }: RunToken, attempt: () => Promise<T>): Promise<T> =>
+    insist(attempt, {
+      signal,
+      onProblem: (error) => observer.problem?.(`${what} could not be written yet, trying again`, error, { taskId }),
+    });
 
   return {
     append: async (token, events) => {
       const startedAt = performance.now();
-      const result = await insist('An event', token, () => store.append(token, events, now()));
+      const result = await write('An event', token, () => store.append(token, events, now()));
       if (!result.ok) return result.why === 'terminal' ? 'terminal' : 'lost';
       observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
       feed.publish(token.taskId, result.value.events);
@@ -54,18 +44,14 @@ export const createPersist = (options: {
     },
     finish: async (token, events, release) => {
       const startedAt = performance.now();
-      const result = await insist('The end of a task', token, () => store.finish(token, events, now(), release));
+      const result = await write('The end of a task', token, () => store.finish(token, events, now(), release));
       if (result.ok) {
         observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
         feed.publish(token.taskId, result.value.events, result.value.task);
       }
       return result;
     },
-    release: (token, retryAt) => insist('The release of a lane', token, () => store.release(token, now(), retryAt)),
-    remember: (token, ref) => insist('A reference', token, () => store.remember(token, ref)),
+    release: (token, retryAt) => write('The release of a lane', token, () => store.release(token, now(), retryAt)),
+    remember: (token, ref) => write('A reference', token, () => store.remember(token, ref)),
   };
 };
-
-/** What goes away by itself; anything else is a bug, and repeating it would only hide it. */
-const isPassing = (error: unknown): boolean => error instanceof SealaneError && PASSING.has(error.code);
-const PASSING: ReadonlySet<string> = new Set(['storage-full', 'unavailable', 'store-unwritable']);

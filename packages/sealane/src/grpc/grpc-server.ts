@@ -4,7 +4,6 @@ import { type AddressInfo, createServer } from 'node:net';
 
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 
-import { SealaneError } from '#domain';
 import { createLiveCalls, errorForCaller } from '#protocol';
 
 import { createCallHandlers, type HandlerDeps } from './call-handlers.ts';
@@ -42,10 +41,9 @@ export const openGrpcServer = async (deps: GrpcDeps, given: Partial<GrpcOptions>
   const live = createLiveCalls();
   const explain: HandlerDeps['explain'] = (thrown) => {
     const reqId = randomUUID();
-    return errorForCaller(thrown, reqId, (err) => {
-      if (err instanceof SealaneError && err.forCallers !== undefined)
-        deps.log.warn({ detail: err.message, reqId }, 'a gRPC call was refused');
-      else deps.log.error({ err, reqId }, 'a gRPC call failed');
+    return errorForCaller(thrown, reqId, {
+      failed: (err) => deps.log.error({ err, reqId }, 'a gRPC call failed'),
+      refused: (detail) => deps.log.warn({ detail, reqId }, 'a gRPC call was refused'),
     });
   };
   const gate = createGate(deps, {

@@ -35,11 +35,9 @@ export const asAdminError: ErrorWording = {
 
 /** What a caller may know of anything thrown; the rest is logged under the request's id. */
 export const explain = (thrown: unknown, reqId: string, log: Logger): SealaneError =>
-  errorForCaller(thrown, reqId, (err) => {
-    // Trouble of the operator's that all callers share, such as a database that is away: one line for each is enough.
-    if (err instanceof SealaneError && err.forCallers !== undefined)
-      log.warn({ detail: err.message, reqId }, 'a request was refused');
-    else log.error({ err, reqId }, 'a request failed');
+  errorForCaller(thrown, reqId, {
+    failed: (err) => log.error({ err, reqId }, 'a request failed'),
+    refused: (detail) => log.warn({ detail, reqId }, 'a request was refused'),
   });
 
 /** The answer to what was refused before, or beside, a call; `wordingOf` says in whose words. */

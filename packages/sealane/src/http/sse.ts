@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
+import { SealaneError } from '#domain';
+
 import { SAFE_HEADERS } from './json-reply.ts';
 
 export interface SseOptions {
@@ -68,8 +70,13 @@ export const writeSse = async (
     if (!response.writableEnded && !response.destroyed) response.end(lastWords);
   };
 
-  // Whatever the source does, an aborted stream ends now.
-  const onAbort = (): void => end(': closed; resume with Last-Event-ID\n\n');
+  // Whatever the source does, an aborted stream ends now. A service that closes is worth coming back to; a key that has
+  // ended is not, and its reader is told.
+  const onAbort = (): void => {
+    const reason: unknown = signal.reason;
+    const isToTell = reason instanceof SealaneError && reason.code !== 'unavailable';
+    end(isToTell ? failure(reason) : ': closed; resume with Last-Event-ID\n\n');
+  };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     for await (const frame of frames) {

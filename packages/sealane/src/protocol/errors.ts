@@ -113,28 +113,33 @@ export const errorDetailsOf = (error: SealaneError): readonly object[] => {
 export const encodeRpcError = (error: SealaneError): string =>
   JSON.stringify({ code: ERRORS[error.code].jsonRpc, message: error.message, data: errorDetailsOf(error) });
 
+/** For the operator, who is told what callers are not. */
+export interface ErrorReports {
+  /** A bug: whole, with its stack. */
+  failed(thrown: unknown): void;
+  /** Trouble that many callers may meet at once, such as a database that is away: one line for each is enough. */
+  refused(detail: string): void;
+}
+
 /**
  * What a caller is told about anything that was thrown. A `SealaneError` speaks for itself, or has other words for
  * callers; all else is a bug or the operator's matter: it is reported whole under `correlationId`, and the caller learns
  * only that id.
  */
-export const errorForCaller = (
-  thrown: unknown,
-  correlationId: string,
-  report: (thrown: unknown) => void,
-): SealaneError => {
+export const errorForCaller = (thrown: unknown, correlationId: string, reports: ErrorReports): SealaneError => {
   const speaksForItself =
     thrown instanceof SealaneError && thrown.code !== 'internal' && !OPERATOR_ONLY.has(thrown.code);
-  if (speaksForItself && thrown.forCallers === undefined) return thrown;
-  report(thrown);
-  if (speaksForItself && thrown.forCallers !== undefined) {
-    const { code, forCallers, retryAfterMs, facts } = thrown;
+  if (speaksForItself) {
+    const { code, message, forCallers, retryAfterMs, facts } = thrown;
+    if (forCallers === undefined) return thrown;
+    reports.refused(message);
     return new SealaneError(code, forCallers, {
       cause: thrown,
       facts,
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     });
   }
+  reports.failed(thrown);
   const facts = { correlationId };
   if (thrown instanceof SealaneError && OPERATOR_ONLY.has(thrown.code)) {
     return new SealaneError('unavailable', `The service cannot work now. Tell its operator this id: ${correlationId}`, {

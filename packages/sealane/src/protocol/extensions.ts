@@ -1,5 +1,5 @@
 import { SealaneError } from '#domain';
-import type { AgentEntry, AgentExtension, Caller } from '#engine';
+import { type AgentEntry, type AgentExtension, type Caller, mayUse } from '#engine';
 
 import type { CallHeaders } from './call-headers.ts';
 
@@ -34,7 +34,7 @@ export const negotiateExtensions = (
   headers: CallHeaders,
   allowed: Caller['agents'],
 ): Negotiated => {
-  const agent = named && isAllowed(named, allowed) ? named : undefined;
+  const agent = named && mayUse(allowed, named.name) ? named : undefined;
   const header = headers['a2a-extensions'] ?? headers['x-a2a-extensions'];
   const required = agent?.extensions.find((extension) => extension.required);
   if (header === undefined && required === undefined) return NOTHING_ASKED;
@@ -46,9 +46,6 @@ export const negotiateExtensions = (
     missing: agent?.extensions.find(({ uri, required: isRequired }) => isRequired && !asked.has(uri))?.uri,
   };
 };
-
-export const isAllowed = ({ name }: AgentEntry, allowed: Caller['agents']): boolean =>
-  allowed === null || allowed.includes(name);
 
 /** Throws when the agent requires an extension that the caller did not ask for. */
 export const requireExtensions = ({ missing }: Negotiated): void => {

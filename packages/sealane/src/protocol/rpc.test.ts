@@ -22,7 +22,12 @@ const old: Dialect = {
 };
 const rpc = createRpc([createV1Dialect(depsOf(service)), old, extension]);
 const reported: unknown[] = [];
-const explain = (thrown: unknown) => errorForCaller(thrown, 'req-7', (error) => reported.push(error));
+const refused: string[] = [];
+const explain = (thrown: unknown) =>
+  errorForCaller(thrown, 'req-7', {
+    failed: (error) => reported.push(error),
+    refused: (detail) => refused.push(detail),
+  });
 const answer = (body: string, version?: string): Promise<RpcAnswer> => rpc.answer({ body, version, context, explain });
 interface Parsed {
   readonly jsonrpc: string;
@@ -240,6 +245,16 @@ describe('errors', () => {
     expect(explain(locked)).toMatchObject({ code: 'unavailable' });
     expect(explain(bug).message + explain(locked).message).not.toContain('secret');
     expect(reported.slice(0, 2)).toEqual([bug, locked]);
+  });
+
+  it('that have other words for callers are told in those, and the operator hears the rest in one line', () => {
+    reported.length = 0;
+    const away = new SealaneError('unavailable', 'db.example.com is away', {
+      forCallers: 'Later.',
+      retryAfterMs: 1000,
+    });
+    expect(explain(away)).toMatchObject({ code: 'unavailable', message: 'Later.', retryAfterMs: 1000 });
+    expect({ refused, reported }).toEqual({ refused: ['db.example.com is away'], reported: [] });
   });
 });
 

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 
 import { type Message, SealaneError } from '#domain';
-import type { AgentEntry, Caller, SendRequest } from '#engine';
+import { type AgentEntry, type Caller, mayUse, type SendRequest } from '#engine';
 
 import { decodeLastEventId, decodeSendFacts } from './call-headers.ts';
 import type { CallContext, ProtocolDeps } from './dialect.ts';
-import { isAllowed, negotiateExtensions, requireExtensions } from './extensions.ts';
+import { negotiateExtensions, requireExtensions } from './extensions.ts';
 import { noPush } from './push-config.ts';
 import type { SendParams } from './request-decoder.ts';
 
@@ -46,7 +46,7 @@ export const sendRequestOf = (
     const { agents } = context.caller;
     const entry = registry.require(agent, agents);
     if (agent !== context.agent) requireExtensions(negotiateExtensions(entry, context.headers, agents));
-    if (isAllowed(entry, agents)) requireInputModes(entry, message);
+    if (mayUse(agents, entry.name)) requireInputModes(entry, message);
   }
   const facts = decodeSendFacts(context.headers);
   const request: Writable<SendRequest> = { message, dialect, ...facts };

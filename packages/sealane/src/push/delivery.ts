@@ -1,8 +1,7 @@
 import type { Event } from '#domain';
-import { type PushConfig, pushConfigOf, type TaskIdentity } from '#engine';
+import { isPassing, type PushConfig, pushConfigOf, type TaskIdentity } from '#engine';
 import type { Owed, StoredTask, TaskStore } from '#store';
 
-import { isPassing } from './insist.ts';
 import type { PushObserver, PushOutcome } from './push-observer.ts';
 import { taskAt } from './task-at.ts';
 import type { WebhookClient } from './webhook-client.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { insist } from '#engine';
 import type { Owed, Storage } from '#store';
 
 import { createDeliver, type EncodePush } from './delivery.ts';
-import { createInsist } from './insist.ts';
 import type { PushObserver } from './push-observer.ts';
 import type { TargetGuard } from './target-guard.ts';
 import { createWebhookClient } from './webhook-client.ts';
@@ -77,11 +77,17 @@ export const createPushWorker = (options: {
     for (const observer of observers) observer.problem?.(what, error);
   };
 
-  const insist = createInsist({
-    withinMs: leaseMs / 2,
-    signal: cutting.signal,
-    onProblem: (error) => onProblem('The outbox cannot be worked on now, trying again', error),
-  });
+  /**
+   * A claim that was given up would hold until its lease is over, and its webhook would hear nothing for that long. Who
+   * insists knows what was told, so nothing is told twice.
+   */
+  const patiently = <T>(attempt: () => Promise<T>): Promise<T> =>
+    insist(attempt, {
+      signal: cutting.signal,
+      withinMs: leaseMs / 2,
+      // Said once: there may be many of us, and the store may be away for long.
+      onProblem: (error, tried) => tried === 1 && onProblem('The outbox cannot be worked on now, trying again', error),
+    });
 
   /** Runs an attempt; while it keeps us waiting, its place is somebody else's. */
   const inTime = async <T>(attempt: Promise<T>): Promise<T> => {
@@ -103,13 +109,13 @@ export const createPushWorker = (options: {
   const tell = async (owed: Owed, failing: { is: boolean }): Promise<Owed | undefined> => {
     const { claim, firstSeq, lastSeq } = owed;
     const count = Math.min(BATCH, lastSeq - firstSeq + 1);
-    const events = await insist(() => tasks.read('all', claim.taskId, firstSeq - 1, count));
+    const events = await patiently(() => tasks.read('all', claim.taskId, firstSeq - 1, count));
     let told = firstSeq - 1;
     const beganAt = performance.now();
     for (const event of events) {
       const attempt = (): ReturnType<typeof deliver> =>
         deliver(owed, event, { isRepeated: failing.is, signal: cutting.signal });
-      const outcome = await inTime(insist(attempt));
+      const outcome = await inTime(patiently(attempt));
       if (cutting.signal.aborted && outcome !== 'delivered') break;
       if (outcome !== undefined) failing.is = outcome !== 'delivered';
       told = event.seq;
@@ -117,10 +123,10 @@ export const createPushWorker = (options: {
       if (performance.now() - beganAt > settings.slowMs) break;
     }
     const isCut = cutting.signal.aborted;
-    const left = told < firstSeq ? undefined : await insist(() => outbox.done(claim, told, leaseMs));
+    const left = told < firstSeq ? undefined : await patiently(() => outbox.done(claim, told, leaseMs));
     if (left && !isCut) return left;
     // Given back, unless there is nothing more to tell; then it is void.
-    await insist(() => outbox.failed(claim, isCut ? 0 : settings.pollMs));
+    await patiently(() => outbox.failed(claim, isCut ? 0 : settings.pollMs));
     return undefined;
   };
 

@@ -1,4 +1,4 @@
-import type { AgentEntry, AgentRegistry, Caller } from '#engine';
+import { type AgentEntry, type AgentRegistry, type Caller, mayUse } from '#engine';
 
 import { TASK_LOG_EXTENSION } from '../extensions.ts';
 import { type CardFacts, type CardSkill, factsOf, interfacesOf, type ServiceFacts, urlOf } from './card-facts.ts';
@@ -6,7 +6,7 @@ import { hiddenAgent } from './hidden-agent.ts';
 
 /** The agents that a caller may use, in the order of the registry. */
 export const agentsFor = (registry: AgentRegistry, { agents }: Pick<Caller, 'agents'>): readonly AgentEntry[] =>
-  registry.list().filter(({ name }) => agents === null || agents.includes(name));
+  registry.list().filter(({ name }) => mayUse(agents, name));
 
 /**
  * What a known caller is told: the agent of the address, public or not, and at the root every further agent that this
