@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 
 /** The process that listens on a port of this machine, where the system tells: Linux, and processes of this user. */
 export const findPortHolder = (port: number): string | undefined => {
@@ -6,13 +7,18 @@ export const findPortHolder = (port: number): string | undefined => {
     const sockets = new Set(['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => listeningSockets(table, port)));
     if (sockets.size === 0) return undefined;
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      if (openFiles(pid).some((file) => sockets.has(file)))
-        return `${readFileSync(`/proc/${pid}/comm`, 'utf8').trim()} (process ${pid})`;
+      if (openFiles(pid).some((file) => sockets.has(file))) return `${programOf(pid)} (process ${pid})`;
     }
   } catch {
     // Another system, or a process that went away while we looked.
   }
   return undefined;
+};
+
+/** By the file it was started from: what a process calls itself may be the name of a thread (Node: MainThread). */
+const programOf = (pid: string): string => {
+  const [file = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  return basename(file) || readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 };
 
 const LISTENING = '0A';
