@@ -6,11 +6,11 @@ import { SubscribeToTaskRequest } from '@a2a-js/sdk';
 import { A2AService } from '@a2a-js/sdk/server/grpc';
 import { expect, it } from 'vitest';
 
-import { createA2aClient } from './support/a2a-client.ts';
-import { createGrpcCaller } from './support/grpc-caller.ts';
-import { ADMIN_KEY } from './support/service.ts';
-import { freshFolder } from './support/served-process.ts';
-import { openStalledReader } from './support/stalled-grpc-reader.ts';
+import { createA2aClient } from '../support/a2a-client.ts';
+import { createGrpcCaller } from '../support/grpc-caller.ts';
+import { ADMIN_KEY } from '../support/service.ts';
+import { freshFolder } from '../support/served-process.ts';
+import { openStalledReader } from '../support/stalled-grpc-reader.ts';
 
 /** Of two kilobytes each. */
 const EVENTS = 5000;
@@ -19,7 +19,7 @@ const FROM_THE_BEGINNING = { 'last-event-id': '0' };
 
 const startMeasured = async (folder: string) => {
   const child: ChildProcess = fork(
-    join(import.meta.dirname, 'support/measured-service.ts'),
+    join(import.meta.dirname, '../support/measured-service.ts'),
     [join(folder, 'tasks.db'), 'grpc'],
     {
       execArgv: ['--expose-gc', '--conditions=sealane:source', '--disable-warning=ExperimentalWarning'],

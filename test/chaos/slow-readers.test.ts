@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { type A2aClient, createA2aClient } from './support/a2a-client.ts';
-import { ADMIN_KEY } from './support/service.ts';
-import { freshFolder } from './support/served-process.ts';
+import { type A2aClient, createA2aClient } from '../support/a2a-client.ts';
+import { ADMIN_KEY } from '../support/service.ts';
+import { freshFolder } from '../support/served-process.ts';
 
 const EVENTS = 10_000;
 const EVENT_BYTES = 2000;
@@ -21,7 +21,7 @@ interface Measured extends AsyncDisposable {
 
 const startMeasured = async (folder: string): Promise<Measured> => {
   const child: ChildProcess = fork(
-    join(import.meta.dirname, 'support/measured-service.ts'),
+    join(import.meta.dirname, '../support/measured-service.ts'),
     [join(folder, 'tasks.db')],
     {
       execArgv: ['--expose-gc', '--conditions=sealane:source', '--disable-warning=ExperimentalWarning'],
