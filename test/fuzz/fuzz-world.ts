@@ -37,13 +37,14 @@ const OWN_PAIRS = 8;
 export const openFuzzWorld = async (storage?: Storage): Promise<FuzzWorld> => {
   const folder = freshFolder();
   const problems: string[] = [];
-  /** Texts that no log may hold. */
+  /** Texts that no log may hold, unless a request has made a name of them. */
   const unwritable = ['a-credential', 'a-token'];
   const log = pino(
     { level: 'debug' },
     {
       write: (line) => {
-        if (levelOf(line) >= ERROR || unwritable.some((text) => line.includes(text))) problems.push(line);
+        const told = line.replaceAll(NAMED_SO, '');
+        if (levelOf(line) >= ERROR || unwritable.some((text) => told.includes(text))) problems.push(line);
       },
     },
   );
@@ -94,6 +95,9 @@ export const openFuzzWorld = async (storage?: Storage): Promise<FuzzWorld> => {
     },
   };
 };
+
+/** Values change places in requests: the token of a webhook may have become its id, and ids are logged. */
+const NAMED_SO = /"(?!token"|credentials")\w+":"a-(credential|token)"/g;
 
 /** Pino's number for it; `fatal` is above. */
 const ERROR = 50;
