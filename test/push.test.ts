@@ -84,7 +84,7 @@ describe('a webhook', () => {
     await using receiver = await startReceiver();
     await using service = await openService({ allowPrivateWebhooks, push });
     const { id } = await service.client.send('@ask which?');
-    const before = (await service.sealane.tasks.events(service.caller, id, 0, 100)).length;
+    const before = (await service.sealane.tasks.get(service.caller, id)).seq;
     const hook = withWebhook({ url: `${receiver.url}/hook` });
     await service.client.send('@ask and now?', { taskId: id, ...hook });
     await service.client.send('that one', { taskId: id, ...hook });

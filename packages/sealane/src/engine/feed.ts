@@ -1,6 +1,7 @@
 import { BriefMap, type Event, isInterrupted, isTerminal, type Seq } from '#domain';
 import type { Scope, StoredTask, TaskId, TaskStore } from '#store';
 
+import { FIRST_PAGE, nextPageSize, sizeOf } from './log-pages.ts';
 import type { FrameCache } from './task-service.ts';
 
 /** A committed event with its encodings, shared by everybody who reads it from memory. */
@@ -66,10 +67,6 @@ interface Waiter {
 
 const KEPT_EVENTS = 512;
 const KEPT_BYTES = 1024 * 1024;
-/** Pages of the log: a reader that stalls holds one, so big events come in smaller pages. */
-const FIRST_PAGE = 16;
-const LARGEST_PAGE = 256;
-const PAGE_BYTES = 256 * 1024;
 
 export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   const entries = new BriefMap<Entry>();
@@ -277,11 +274,6 @@ const inMemory = (entry: Entry, cursor: Seq): FeedEvent | undefined => {
   return oldest === undefined || oldest > cursor + 1 ? undefined : entry.recent[cursor + 1 - oldest];
 };
 
-const nextPageSize = (page: readonly Event[]): number => {
-  const meanBytes = page.reduce((sum, event) => sum + sizeOf(event), 0) / page.length;
-  return Math.max(1, Math.min(LARGEST_PAGE, Math.floor(PAGE_BYTES / meanBytes)));
-};
-
 /** False when the time is up without a word. */
 const sleep = (entry: Entry, ms: number, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve) => {
@@ -302,13 +294,3 @@ const sleep = (entry: Entry, ms: number, signal: AbortSignal): Promise<boolean> 
 
 const settles = ({ event }: Event): boolean =>
   event.kind !== 'artifact-added' && (isTerminal(event.state) || isInterrupted(event.state));
-
-/** A rough size is enough to keep memory bounded. */
-const sizeOf = ({ event }: Event): number => {
-  const parts =
-    event.kind === 'artifact-added' ? event.artifact.parts : 'message' in event ? (event.message?.parts ?? []) : [];
-  return parts.reduce(
-    (sum, part) => sum + (part.text?.length ?? 0) + (part.raw?.length ?? 0) + (part.data === undefined ? 0 : 1000),
-    200,
-  );
-};

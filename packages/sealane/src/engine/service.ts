@@ -1,9 +1,10 @@
-import { isInterrupted, isTerminal, type Message, SealaneError, type Seq } from '#domain';
+import { type Event, isInterrupted, isTerminal, type Message, SealaneError, type Seq } from '#domain';
 import type { Scope, StoredTask } from '#store';
 
 import type { EngineParts } from './engine.ts';
 import type { FeedEvent, Follower, Waiting } from './feed.ts';
 import { createIntake } from './intake.ts';
+import { logPages, sizeOfAll } from './log-pages.ts';
 import { createPushConfigs, createWebhookOf } from './push-configs.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
@@ -14,6 +15,9 @@ interface StreamOptions {
   readonly isLast: (event: FeedEvent) => boolean;
   readonly signal: AbortSignal;
 }
+
+/** Of a log that is read without a stream, about so much at once. */
+const EVENTS_BYTES = 4 * 1024 * 1024;
 
 /** The operations of A2A over the engine's parts. Everything here is either refused whole or durable when it answers. */
 export const createTaskService = (parts: EngineParts): TaskService => {
@@ -186,8 +190,16 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     },
 
     events: async (caller, id, after, limit) => {
-      await requireTask(caller, id);
-      return await store.read(scopeOf(caller), id, after, limit);
+      const task = await requireTask(caller, id);
+      const events: Event[] = [];
+      let bytes = 0;
+      const range = { after, last: Math.min(after + limit, task.seq) };
+      for await (const page of logPages(store, scopeOf(caller), id, range)) {
+        events.push(...page);
+        bytes += sizeOfAll(page);
+        if (bytes > EVENTS_BYTES) break;
+      }
+      return { task, events };
     },
 
     pushConfigs: createPushConfigs({ store: parts.pushConfigs, scopeOf, webhookOf }),

@@ -125,8 +125,13 @@ export interface TaskService {
     id: string,
     options: { readonly lastEventId?: Seq; readonly signal: AbortSignal },
   ): Promise<AsyncIterable<StreamItem>>;
-  /** Committed events after `after`, for `tasks/events` and exports. */
-  events(caller: Caller, id: string, after: Seq, limit: number): Promise<readonly Event[]>;
+  /** Committed events after `after`: at most `limit`, and fewer when they are large. */
+  events(
+    caller: Caller,
+    id: string,
+    after: Seq,
+    limit: number,
+  ): Promise<{ readonly task: StoredTask; readonly events: readonly Event[] }>;
   /** Deletes a task that has ended. */
   remove(caller: Caller, id: string): Promise<void>;
   readonly pushConfigs: PushConfigs;

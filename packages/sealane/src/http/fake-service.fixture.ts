@@ -1,4 +1,4 @@
-import { type Event, type Message, type NewEvent, SealaneError, textOf } from '#domain';
+import { type Message, type NewEvent, SealaneError, textOf } from '#domain';
 import type { Caller, SendRequest, StreamItem, TaskService, PushConfig } from '#engine';
 import type { StoredTask } from '#store';
 
@@ -137,7 +137,7 @@ export const createFakeService = (): FakeService => {
       if (lastEventId === undefined) throw new SealaneError('unsupported-operation', 'The task has ended.');
       return items(task, lastEventId, 'replay', signal);
     },
-    events: async () => [] as readonly Event[],
+    events: async (caller, id) => ({ task: find(caller, id), events: [] }),
     pushConfigs: {
       save: async (caller, taskId, config) => {
         const saved = { id: 'config-1', ...config };

@@ -1,6 +1,5 @@
 import { SealaneError } from '#domain';
 import type { Caller } from '#engine';
-import type { StoredTask } from '#store';
 
 import type { Dialect, Method, ProtocolDeps } from './dialect.ts';
 import { encodeRpcError } from './errors.ts';
@@ -16,15 +15,17 @@ const MAX_SEQ = 999_999_999_999_999;
 
 /** The methods of Sealane's own extension (docs/extensions/task-log.md): a task's log by number, and its deletion. */
 export const createTaskLogDialect = ({ service }: ProtocolDeps): Dialect => {
-  /** The task of that id, or the one that its caller has named so: clients of 0.1 know their tasks by nothing else. */
-  const requireTask = async (caller: Caller, id: string): Promise<StoredTask> => {
+  /** Of the task of that id, or of the one that its caller has named so: clients of 0.1 know theirs by nothing else. */
+  const ofTask = async <T>(caller: Caller, id: string, ask: (id: string) => Promise<T>): Promise<T> => {
     try {
-      return await service.get(caller, id);
+      return await ask(id);
     } catch (refusal) {
       const isUnknown = refusal instanceof SealaneError && refusal.code === 'task-not-found';
       const named = isUnknown ? await findNamed(service, caller, id) : undefined;
       if (named === undefined) throw refusal;
-      return named;
+      return await ask(named.id).catch((again: unknown) => {
+        throw nameTask(again, named.id, id);
+      });
     }
   };
 
@@ -34,21 +35,15 @@ export const createTaskLogDialect = ({ service }: ProtocolDeps): Dialect => {
     const after = findInteger(fields['after'], 'after', 0, MAX_SEQ) ?? 0;
     const limit = findInteger(fields['limit'], 'limit', 1, MAX_EVENTS) ?? DEFAULT_EVENTS;
     const caller = callerOf(context, tenant);
-    const task = await requireTask(caller, id);
-    const read = await service.events(caller, task.id, after, limit);
-    const items = read.map((event) => `{"seq":${event.seq},"event":${encodeEvent(event, task)}}`);
-    return `{"events":[${items.join(',')}],"lastSeq":${Math.max(task.seq, read.at(-1)?.seq ?? 0)}}`;
+    const read = await ofTask(caller, id, (known) => service.events(caller, known, after, limit));
+    const items = read.events.map((event) => `{"seq":${event.seq},"event":${encodeEvent(event, read.task)}}`);
+    return `{"events":[${items.join(',')}],"lastSeq":${read.task.seq}}`;
   };
 
   const remove: Method = async (params, context) => {
     const { id, tenant } = decodeTaskParams(params);
     const caller = callerOf(context, tenant);
-    const task = await requireTask(caller, id);
-    try {
-      await service.remove(caller, task.id);
-    } catch (refusal) {
-      throw nameTask(refusal, task.id, id);
-    }
+    await ofTask(caller, id, (known) => service.remove(caller, known));
     return '{}';
   };
 

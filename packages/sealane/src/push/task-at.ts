@@ -1,7 +1,6 @@
-import { type Event, fold } from '#domain';
+import { type Event, fold, type TaskSnapshot } from '#domain';
+import { logPages } from '#engine';
 import type { StoredTask, TaskId, TaskStore } from '#store';
-
-const PAGE = 500;
 
 /**
  * A task as it was after one of its events. The latest is at hand; an earlier one is folded from the log, so that a
@@ -14,20 +13,22 @@ export const taskAt = async (
 ): Promise<StoredTask | undefined> => {
   const task = await tasks.find('all', id);
   if (!task || task.seq <= seq) return task;
-  const log: Event[] = [];
-  while (log.length < seq) {
-    const page = await tasks.read('all', id, log.length, Math.min(PAGE, seq - log.length));
-    if (page.length === 0) return undefined;
-    log.push(...page);
+  let snapshot: TaskSnapshot | undefined;
+  let last: Event | undefined;
+  for await (const page of logPages(tasks, 'all', id, { after: 0, last: seq })) {
+    snapshot = fold(snapshot, page);
+    last = page.at(-1);
   }
+  // Deleted meanwhile.
+  if (!snapshot || last?.seq !== seq) return undefined;
   const { queuePosition: _position, queuedAt: _queuedAt, ...rest } = task;
-  const { state, statusAt, statusMessage, artifacts, history, metadata } = fold(undefined, log);
+  const { state, statusAt, statusMessage, artifacts, history, metadata } = snapshot;
   return {
     ...rest,
     state,
     statusAt,
     statusMessage: statusMessage ? JSON.stringify(statusMessage) : null,
-    updatedAt: log.at(-1)?.at ?? task.updatedAt,
+    updatedAt: last.at,
     artifacts: JSON.stringify(artifacts),
     history: JSON.stringify(history),
     metadata: JSON.stringify(metadata),
