@@ -12,6 +12,8 @@ export interface ReadStream {
 
 /** A reader of a gRPC stream that takes nothing until it is told to. The usual clients always read ahead. */
 export interface StalledGrpcReader extends Disposable {
+  /** Its answer has begun. */
+  readonly begun: Promise<unknown>;
   /** Reads to the end. */
   catchUp(): Promise<ReadStream>;
 }
@@ -37,6 +39,7 @@ export const openStalledReader = (
   let first = 0;
   stream.on('response', (response) => (first = Number(response['sealane-first-event'])));
   return {
+    begun: new Promise((resolve) => stream.once('response', resolve)),
     catchUp: async () => {
       const trailers = once(stream, 'trailers') as Promise<[Record<string, string>]>;
       const chunks: Buffer[] = [];

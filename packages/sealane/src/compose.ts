@@ -41,6 +41,7 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
     agents: agentsOf(config),
     log,
     ratePerMinute: limits.ratePerMinute,
+    unreadBytes: limits.unreadBytes,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     ...(config.adminKey !== undefined && { adminKey: config.adminKey }),
     keyOverrides: (name) => keyOverride(current, name),

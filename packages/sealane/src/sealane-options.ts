@@ -41,6 +41,8 @@ export interface SealaneOptions {
   readonly keyOverrides?: (name: string) => KeyOverride | undefined;
   readonly settings?: Partial<EngineSettings>;
   readonly ratePerMinute?: number;
+  /** How much of its answers a key may leave unread on this instance; 0 is no limit. */
+  readonly unreadBytes?: number;
   /** What of A2A is offered; all of it by default. */
   readonly capabilities?: Capabilities;
   /** How agent cards look, and where the keys are that sign them. */

@@ -9,7 +9,7 @@ import { createAgentRegistry, createEngine, type Engine, type TaskService } from
 import type { GrpcOptions, GrpcServer } from '#grpc';
 import { type GrpcPlace, httpOriginBeside, publicGrpcAddress } from '#grpc/public-address';
 import { createHttpApp, nodeHandler } from '#http';
-import { createKeys, createRateLimiter, type Keys } from '#identity';
+import { createKeys, createRateLimiter, createUnreadAnswers, type Keys } from '#identity';
 import {
   combineObservers,
   createLogObserver,
@@ -114,6 +114,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     now: () => performance.now(),
     ...(options.ratePerMinute !== undefined && { defaultPerMinute: options.ratePerMinute }),
   });
+  const unread = createUnreadAnswers(options.unreadBytes);
   let grpcPlace: GrpcPlace | undefined;
   const protocol = createProtocol({
     service: engine.tasks,
@@ -135,6 +136,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     storage: { ...storage, lanes: withNews(storage.lanes, () => engine.lanesChanged()) },
     keys,
     rateLimiter,
+    unread,
     log,
     metrics: metrics.http,
     ready: async () => {
@@ -172,7 +174,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     const baseUrl = (authority: string): string =>
       publicUrl?.replace(/\/+$/, '') ??
       `${httpOriginBeside({ host, port: portOf(app.server.address()) }, authority)}${prefix}`;
-    const deps = { protocol, registry, keys, rateLimiter, log, metrics: metrics.http, baseUrl };
+    const deps = { protocol, registry, keys, rateLimiter, unread, log, metrics: metrics.http, baseUrl };
     // Loaded when it is asked for: most services have no gRPC port, and its libraries are large.
     grpc = import('#grpc').then(({ openGrpcServer }) => openGrpcServer(deps, { host, bodyLimitBytes, ...given }));
     try {

@@ -120,6 +120,11 @@ const limitsSchema = z.strictObject({
     .default(64 * MIB)
     .describe('One task with all its artifacts'),
   ratePerMinute: z.int().min(1).default(6000).describe('Requests of one caller in a minute'),
+  unreadBytes: z
+    .int()
+    .min(0)
+    .default(128 * MIB)
+    .describe('Answers of one key that nobody has read yet; 0 is no limit'),
   slots: z.int().min(1).max(100_000).default(256).describe('Runs at the same time on one instance, of all agents'),
 });
 

@@ -32,7 +32,7 @@ export const createCallHandlers = (
   deps: HandlerDeps,
   { versions, extensionsHeader, statuses }: Omit<RpcService, 'rpcs'>,
 ): CallHandlers => {
-  const { gate, live, metrics, log, options } = deps;
+  const { gate, live, metrics, unread, log, options } = deps;
 
   const openContext = (call: Asked, signal: AbortSignal): CallContext =>
     contextOf(
@@ -75,6 +75,7 @@ export const createCallHandlers = (
         const result = await rpc.run(rpc.decode(call.request), context);
         if (typeof result !== 'string') throw new Error(`${rpc.method} answered with a stream.`);
         const bytes = rpc.encode(result);
+        unread.check(context.caller.keyId, bytes.length);
         call.sendMetadata(initialMetadata(context));
         return bytes;
       };
@@ -115,7 +116,9 @@ export const createCallHandlers = (
             if (last === undefined) call.sendMetadata(initialMetadata(context, item));
             checkNumber(last, item);
             last = item;
-            await write(encode(item, result));
+            const bytes = encode(item, result);
+            unread.check(context.caller.keyId, bytes.length);
+            await write(bytes);
           }
           signal.throwIfAborted();
           if (last === undefined) call.sendMetadata(initialMetadata(context));

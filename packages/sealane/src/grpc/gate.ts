@@ -1,10 +1,11 @@
-import { type Metadata, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
 
 import { SealaneError } from '#domain';
 import { createAuthorizer, type KeyHolder } from '#identity';
 import { closing, type LiveCalls } from '#protocol';
 
 import { authorizationOf } from './call-context.ts';
+import { CountedCall } from './counted-call.ts';
 import type { GrpcDeps } from './grpc-deps.ts';
 import { statusOf } from './status.ts';
 
@@ -39,7 +40,7 @@ export const createGate = (deps: GrpcDeps, { live, requestTimeoutMs, explain, me
       call.sendStatus(statusOf(error));
     };
     const timer = setTimeout(() => refuse(tooSlow(requestTimeoutMs)), requestTimeoutMs);
-    return new ServerInterceptingCall(call, {
+    const counted: CountedCall = new CountedCall(call, {
       start: (next) =>
         next({
           onReceiveMetadata: (metadata, pass) => {
@@ -49,6 +50,7 @@ export const createGate = (deps: GrpcDeps, { live, requestTimeoutMs, explain, me
             }
             authorize(authorizationOf(metadata)).then((holder) => {
               holders.set(metadata, holder);
+              counted.countFor(deps.unread, holder.keyId);
               pass(metadata);
             }, refuse);
           },
@@ -57,9 +59,13 @@ export const createGate = (deps: GrpcDeps, { live, requestTimeoutMs, explain, me
             clearTimeout(timer);
             pass();
           },
-          onCancel: () => clearTimeout(timer),
+          onCancel: () => {
+            clearTimeout(timer);
+            counted.forget();
+          },
         }),
     });
+    return counted;
   };
 
   return {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 import type { ErrorCode } from '#domain';
 import type { AgentRegistry } from '#engine';
-import type { Keys, RateLimiter } from '#identity';
+import type { Keys, RateLimiter, UnreadAnswers } from '#identity';
 import type { Protocol } from '#protocol';
 
 /** Everything the gRPC front stands on. */
@@ -11,6 +11,7 @@ export interface GrpcDeps {
   readonly registry: AgentRegistry;
   readonly keys: Keys;
   readonly rateLimiter: RateLimiter;
+  readonly unread: UnreadAnswers;
   readonly log: Logger;
   readonly metrics: GrpcMetrics;
   /** Where HTTP is reached by a caller that reached us at this `host:port`, for the other addresses on a card. */

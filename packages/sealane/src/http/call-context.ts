@@ -11,7 +11,7 @@ import { baseUrlOf } from './base-url.ts';
 import { explain } from './error-replies.ts';
 import type { HttpDeps, HttpOptions } from './http-deps.ts';
 
-export interface CallDeps extends Pick<HttpDeps, 'registry' | 'keys' | 'log' | 'metrics'> {
+export interface CallDeps extends Pick<HttpDeps, 'registry' | 'keys' | 'unread' | 'log' | 'metrics'> {
   readonly live: LiveCalls;
   readonly options: HttpOptions;
 }
@@ -21,6 +21,8 @@ export interface Call {
   readonly context: CallContext;
   /** What the caller may know of anything thrown while it was served. */
   readonly explain: (thrown: unknown) => SealaneError;
+  /** Throws when an answer of this length cannot be sent now: the key has left too much unread. */
+  readonly admit: (length: number) => void;
   /** Ends the call when its key ends, until it is disposed of: for answers that take long. */
   readonly watchKey: () => Disposable;
   /** Counts the call; a stream counts when it begins. */
@@ -29,7 +31,7 @@ export interface Call {
 
 /** Opens the call that a request of a known caller makes; agent and tenant are those that its address names. */
 export const openCall = (
-  { registry, keys, log, metrics, live, options }: CallDeps,
+  { registry, keys, unread, log, metrics, live, options }: CallDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   { agent, tenant }: { readonly agent: string | undefined; readonly tenant?: string | undefined },
@@ -56,6 +58,7 @@ export const openCall = (
       signal,
     },
     explain: (thrown) => explain(signal.aborted ? signal.reason : thrown, request.id, log),
+    admit: (length) => unread.check(holder.keyId, length),
     watchKey: () => keys.watch(headers.authorization, () => liveCall.end(keyHasEnded())),
     note: (method, outcome) => {
       metrics.called(method, outcome, performance.now() - request.beganAt);

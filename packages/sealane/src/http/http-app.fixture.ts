@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 
 import { createAgentRegistry } from '#engine';
-import { createKeys, createRateLimiter, type Keys } from '#identity';
+import { createKeys, createRateLimiter, createUnreadAnswers, type Keys } from '#identity';
 import { createProtocol } from '#protocol';
 import { agentNamed } from '#protocol/agent-named.fixture';
 import type { Storage } from '#store';
@@ -88,6 +88,7 @@ export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<T
     storage,
     keys,
     rateLimiter: createRateLimiter({ now: Date.now }),
+    unread: createUnreadAnswers(),
     log,
     metrics,
     ready: async () => ({ status: 'ok' }),

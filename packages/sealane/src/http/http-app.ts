@@ -37,7 +37,7 @@ const NO_SCHEMAS = {
 export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
   const options: HttpOptions = { ...HTTP_DEFAULTS, ...deps.options };
   const live = createLiveCalls();
-  const send = createJsonSender(deps.metrics, options.stallMs, () => live.isClosing);
+  const send = createJsonSender(deps, options.stallMs, () => live.isClosing);
   const bindings = [createV03Binding(deps.protocol), createV1Binding(deps.protocol)];
   const findAddress = createAddressFinder(bindings, options.prefix);
   const refuse = createErrorReplier(send, deps.log, createWording(findAddress));

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 import type { ErrorCode } from '#domain';
 import type { AgentRegistry, TaskService } from '#engine';
-import type { Keys, RateLimiter } from '#identity';
+import type { Keys, RateLimiter, UnreadAnswers } from '#identity';
 import type { Protocol } from '#protocol';
 import type { Storage } from '#store';
 
@@ -16,6 +16,7 @@ export interface HttpDeps {
   readonly storage: Storage;
   readonly keys: Keys;
   readonly rateLimiter: RateLimiter;
+  readonly unread: UnreadAnswers;
   readonly log: Logger;
   readonly metrics: HttpMetrics;
   /** `ok`, or what keeps the service from doing its work. */

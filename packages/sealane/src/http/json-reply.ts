@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import type { HttpMetrics } from './http-deps.ts';
+import type { HttpDeps } from './http-deps.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,7 +32,7 @@ export type JsonSender = (
  * then this one ends with its answer. A caller that takes nothing of its answer for `stallMs` is disconnected.
  */
 export const createJsonSender =
-  (metrics: HttpMetrics, stallMs: number, isClosing: () => boolean): JsonSender =>
+  ({ metrics, unread }: Pick<HttpDeps, 'metrics' | 'unread'>, stallMs: number, isClosing: () => boolean): JsonSender =>
   (request, reply, status, text, headers) => {
     reply.hijack();
     const response = reply.raw;
@@ -47,6 +47,10 @@ export const createJsonSender =
     response.end(text);
     // What the connection has not taken at once is kept here until it is read, and some answers are large. The time
     // begins anew with every byte that goes out; when nobody listens to its end, Node cuts the connection.
-    if (response.writableLength > 0) response.setTimeout(stallMs);
+    if (response.writableLength > 0) {
+      response.setTimeout(stallMs);
+      const held = request.holder && unread.hold(request.holder.keyId, response);
+      if (held) response.once('close', () => held[Symbol.dispose]());
+    }
     metrics.answered(patternOf(request), status, performance.now() - request.beganAt);
   };

@@ -28,6 +28,7 @@ export const createRpcHandler =
       version: versionOf(request),
       context: call.context,
       explain: call.explain,
+      admit: call.admit,
     });
     if (answer.method !== undefined) {
       call.note(answer.method, answer.kind === 'single' ? (answer.error?.code ?? 'ok') : 'ok');

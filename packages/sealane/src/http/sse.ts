@@ -8,6 +8,8 @@ export interface SseOptions {
   readonly heartbeatMs: number;
   readonly stallMs: number;
   readonly headers?: Record<string, string> | undefined;
+  /** Asked before a frame of this length is written; what it throws ends the stream. */
+  readonly admit?: (length: number) => void;
 }
 
 /** What is written at once at most; beyond it the reader must have taken something before more is fetched. */
@@ -29,7 +31,7 @@ export const sseFrame = (id: number | undefined, data: string): string => {
 export const writeSse = async (
   response: ServerResponse,
   frames: AsyncIterable<string>,
-  { heartbeatMs, stallMs, headers }: SseOptions,
+  { heartbeatMs, stallMs, headers, admit }: SseOptions,
   signal: AbortSignal,
   failure: (thrown: unknown) => string,
 ): Promise<void> => {
@@ -82,6 +84,7 @@ export const writeSse = async (
     for await (const frame of frames) {
       if (drained !== undefined) await drained;
       if (signal.aborted || response.destroyed) break;
+      admit?.(frame.length);
       batch += frame;
       if (batch.length >= BATCH_LENGTH) flush();
       else if (!isFlushPlanned) {

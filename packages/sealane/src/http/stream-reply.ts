@@ -19,17 +19,18 @@ export interface StreamWording {
 
 /** Answers a call with an event stream, and resolves when it is over. */
 export const writeStream = async (
-  { options, metrics }: CallDeps,
+  { options, metrics, unread }: CallDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  { context, explain, watchKey }: Call,
+  { context, explain, admit, watchKey }: Call,
   { items, data, failure, headers }: StreamWording,
 ): Promise<void> => {
   reply.hijack();
   metrics.streamOpened();
   using _watching = watchKey();
+  using _held = unread.hold(context.caller.keyId, reply.raw);
   try {
-    await writeSse(reply.raw, framesOf(items, data), { ...options, headers }, context.signal, (thrown) =>
+    await writeSse(reply.raw, framesOf(items, data), { ...options, headers, admit }, context.signal, (thrown) =>
       failure(explain(thrown)),
     );
   } finally {

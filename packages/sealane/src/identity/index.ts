@@ -1,7 +1,7 @@
 /**
  * Identity: who calls, and how often they may. API keys are high-entropy secrets of which only a hash is kept; a
  * caller is what a key says about its holder. It refuses keys that are unknown, revoked or expired, and knows nothing
- * of HTTP. Start with `keys.ts`; `rate-limiter.ts` stands alone.
+ * of HTTP. Start with `keys.ts`; `rate-limiter.ts` and `unread-answers.ts` stand alone.
  */
 export type { Authorizer } from './authorizer.ts';
 export { createAuthorizer, keyHasEnded } from './authorizer.ts';
@@ -12,3 +12,5 @@ export { OPERATOR_OWNER } from './new-key.ts';
 export { createKeySecret, hashKeySecret } from './key-secret.ts';
 export type { RateLimiter, RateLimiterOptions } from './rate-limiter.ts';
 export { createRateLimiter } from './rate-limiter.ts';
+export type { UnreadAnswers, Waiting } from './unread-answers.ts';
+export { createUnreadAnswers } from './unread-answers.ts';

@@ -23,12 +23,14 @@ const old: Dialect = {
 const rpc = createRpc([createV1Dialect(depsOf(service)), old, extension]);
 const reported: unknown[] = [];
 const refused: string[] = [];
+const admit = (): void => undefined;
 const explain = (thrown: unknown) =>
   errorForCaller(thrown, 'req-7', {
     failed: (error) => reported.push(error),
     refused: (detail) => refused.push(detail),
   });
-const answer = (body: string, version?: string): Promise<RpcAnswer> => rpc.answer({ body, version, context, explain });
+const answer = (body: string, version?: string): Promise<RpcAnswer> =>
+  rpc.answer({ body, version, context, explain, admit });
 interface Parsed {
   readonly jsonrpc: string;
   readonly id: unknown;
@@ -149,7 +151,7 @@ describe('versions and dialects', () => {
     });
     const resultOf = async (params: unknown, version?: string): Promise<unknown> => {
       const body = JSON.stringify({ ...request, method: 'tasks/get', params });
-      const given = await shared.answer({ body, version, context, explain });
+      const given = await shared.answer({ body, version, context, explain, admit });
       return given.kind === 'single' ? (JSON.parse(given.text) as Parsed).result : undefined;
     };
     expect([await resultOf(null), await resultOf({}), await resultOf(null, '0.3'), await resultOf({}, '0.1')]).toEqual([
@@ -163,7 +165,7 @@ describe('versions and dialects', () => {
   it('refuses old clients that take nothing but a stream inside one, and all others in plain JSON', async () => {
     const kindFor = async (method: string, accept: string): Promise<string> => {
       const body = JSON.stringify({ ...request, method });
-      const call = { body, version: undefined, context: { ...context, headers: { accept } }, explain };
+      const call = { body, version: undefined, context: { ...context, headers: { accept } }, explain, admit };
       return (await rpc.answer(call)).kind;
     };
     expect(await kindFor('message/send', 'text/event-stream')).toBe('stream');
@@ -177,7 +179,7 @@ describe('versions and dialects', () => {
     const bare = createRpc([createV1Dialect({ ...depsOf(service), capabilities })]);
     const codeOf = async (method: string): Promise<number | undefined> => {
       const body = JSON.stringify({ ...request, method });
-      const given = await bare.answer({ body, version: undefined, context, explain });
+      const given = await bare.answer({ body, version: undefined, context, explain, admit });
       return given.kind === 'single' ? (JSON.parse(given.text) as Parsed).error?.code : undefined;
     };
     for (const method of [
@@ -233,7 +235,7 @@ describe('errors', () => {
         }),
       ),
     ]);
-    const given = await full.answer({ body: JSON.stringify(request), version: undefined, context, explain });
+    const given = await full.answer({ body: JSON.stringify(request), version: undefined, context, explain, admit });
     expect(given.kind === 'single' && given.text).toContain('"retryDelay":"1.5s"');
   });
 
@@ -274,7 +276,13 @@ describe('facts beside the body', () => {
     ]);
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] };
     const body = JSON.stringify({ ...request, method: 'SendMessage', params: { message, ...params } });
-    const given = await listening.answer({ body, version: undefined, context: { ...context, headers }, explain });
+    const given = await listening.answer({
+      body,
+      version: undefined,
+      context: { ...context, headers },
+      explain,
+      admit,
+    });
     return { seen: seen[0], text: given.kind === 'single' ? given.text : '' };
   };
 

@@ -35,6 +35,8 @@ export interface RpcCall {
   readonly context: CallContext;
   /** Turns anything thrown into what the caller may know. */
   readonly explain: (thrown: unknown) => SealaneError;
+  /** Throws when a result of this length cannot be sent now. */
+  readonly admit: (length: number) => void;
 }
 
 export interface Rpc {
@@ -73,7 +75,7 @@ export const createRpc = (dialects: readonly [Dialect, ...Dialect[]], settle?: S
     return all.filter((dialect) => dialect.versions.length === 0 || dialect.versions.includes(version));
   };
 
-  const answer = async ({ body, version: asked, context, explain }: RpcCall): Promise<RpcAnswer> => {
+  const answer = async ({ body, version: asked, context, explain, admit }: RpcCall): Promise<RpcAnswer> => {
     const version = findVersion(asked);
     let id: RpcId = null;
     let method: string | undefined;
@@ -94,8 +96,10 @@ export const createRpc = (dialects: readonly [Dialect, ...Dialect[]], settle?: S
       if (envelope.isNotification) throw noId(params);
       requireExtensions(context.extensions);
       const result = await run(params, context);
-      if (typeof result === 'string')
+      if (typeof result === 'string') {
+        admit(result.length);
         return { kind: 'single', method, text: `${head()}"result":${result}}`, error: undefined };
+      }
       const { items, encode } = result;
       const start = `${head()}"result":`;
       return { kind: 'stream', method, items, frame: (item) => `${start}${encode(item)}}`, failure };

@@ -40,6 +40,7 @@ export const answerRest = async (
     if (run === undefined) throw notOffered(route.method);
     const params = paramsOf(route, request, named);
     result = await run(route.decode ? route.decode(params) : params, call.context);
+    if (typeof result === 'string') call.admit(result.length);
   } catch (thrown) {
     const error = call.explain(thrown);
     const status = ERRORS[error.code].http;
