@@ -12,7 +12,9 @@ describe('the state directory of a run', () => {
     expect(placeOf({}).stateDir).toBe('/home/ada/.openclaw');
     expect(placeOf({}).env).not.toHaveProperty('OPENCLAW_STATE_DIR');
     expect(placeOf({}, { ...OWN, OPENCLAW_STATE_DIR: '/var/claw' }).stateDir).toBe('/var/claw');
-    expect(placeOf({ env: { OPENCLAW_PROFILE: 'work' } }).stateDir).toBe('/home/ada/.openclaw-work');
+    expect(placeOf({}, { ...OWN, OPENCLAW_STATE_DIR: ' ', OPENCLAW_HOME: '' }).stateDir).toBe('/home/ada/.openclaw');
+    // It is the flag --profile that moves it, by OPENCLAW_STATE_DIR.
+    expect(placeOf({ env: { OPENCLAW_PROFILE: 'work' } }).stateDir).toBe('/home/ada/.openclaw');
   });
 
   it('is the one of the settings before all others', () => {

@@ -16,11 +16,15 @@ export interface StatePlace {
  */
 export const statePlaceOf = (options: CliOptions, session: string, own: NodeJS.ProcessEnv): StatePlace => {
   const seen = childEnvironment(options, own);
-  const home = seen['OPENCLAW_HOME'] ?? seen['HOME'] ?? homedir();
-  const profile = seen['OPENCLAW_PROFILE']?.trim() ?? '';
-  const usual = join(home, profile === '' || profile === 'default' ? '.openclaw' : `.openclaw-${profile}`);
-  const named = options.stateDir ?? seen['OPENCLAW_STATE_DIR'];
-  const shared = resolve(options.workingDirectory ?? '.', named?.replace(/^~(?=\/|$)/, home) ?? usual);
+  // OpenClaw takes an empty variable for none.
+  const told = (name: string): string | undefined => seen[name]?.trim() || undefined;
+  const home = told('OPENCLAW_HOME') ?? told('HOME') ?? homedir();
+  // A profile that is only a variable moves nothing: it is the flag --profile that sets OPENCLAW_STATE_DIR.
+  const named = options.stateDir ?? told('OPENCLAW_STATE_DIR');
+  const shared = resolve(
+    options.workingDirectory ?? '.',
+    named?.replace(/^~(?=\/|$)/, home) ?? join(home, '.openclaw'),
+  );
   const env: Record<string, string> = {
     NO_COLOR: '1',
     ...options.env,
@@ -33,6 +37,6 @@ export const statePlaceOf = (options: CliOptions, session: string, own: NodeJS.P
   }
   const stateDir = join(shared, 'sealane-lanes', session);
   env['OPENCLAW_STATE_DIR'] = stateDir;
-  env['OPENCLAW_CONFIG_PATH'] = seen['OPENCLAW_CONFIG_PATH'] ?? join(shared, 'openclaw.json');
+  env['OPENCLAW_CONFIG_PATH'] = told('OPENCLAW_CONFIG_PATH') ?? join(shared, 'openclaw.json');
   return { stateDir, env };
 };
