@@ -6,6 +6,7 @@ import { refusalOf, statusTextOf } from './support/a2a-client.ts';
 import { isState, stateOf } from './support/event-stream.ts';
 import { eventually } from './support/eventually.ts';
 import { createGateAgent } from './support/gate-agent.ts';
+import { freshFolder } from './support/served-process.ts';
 import { openService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -194,6 +195,41 @@ describe('a task that takes too long', () => {
     const stream = await client.stream('second', { contextId: 'x' });
     const { statusUpdate } = await stream.until(isState('TASK_STATE_FAILED'));
     expect(statusUpdate!.metadata).toEqual({ reason: 'queue-timeout' });
+  });
+
+  it('to be tried again fails with the same reason', async () => {
+    const gate = createGateAgent();
+    await using gated = await openService({
+      agents: { gate: { connector: gate.connector, recovery: 'retry' } },
+      settings: { queueTimeoutMs: 100, janitorMs: 50, retryMs: 1 },
+    });
+    const stream = await gated.client.stream('once');
+    const run = await gate.started('once');
+    // Nobody takes it up again.
+    await gated.admin.post('/lanes/pause', { agent: 'gate' });
+    run.end({ state: 'failed', retryable: true });
+    const { statusUpdate } = await stream.until(isState('TASK_STATE_FAILED'));
+    expect(statusUpdate!.metadata).toEqual({ reason: 'queue-timeout' });
+    expect(statusTextOf(await gated.client.get(statusUpdate!.taskId))).toContain('tried again');
+  });
+
+  it('to get its turn fails together with all others that did', async () => {
+    using folder = freshFolder();
+    const shared = {
+      store: `sqlite:${folder.path}/sealane.db`,
+      agents: { gate: createGateAgent().connector },
+    } as const;
+    const waiting: string[] = [];
+    {
+      await using patient = await openService(shared);
+      await patient.admin.post('/lanes/pause', { agent: 'gate' });
+      const tasks = await Promise.all(Array.from({ length: 110 }, () => patient.client.submit('wait')));
+      waiting.push(...tasks.map(({ id }) => id));
+    }
+    await using impatient = await openService({ ...shared, settings: { queueTimeoutMs: 0, janitorMs: 3_600_000 } });
+    const open = async () => (await impatient.client.list({ status: 'TASK_STATE_SUBMITTED' })).totalSize;
+    await expect.poll(open).toBe(0);
+    expect((await impatient.client.get(waiting.at(-1)!)).metadata).toMatchObject({ reason: 'queue-timeout' });
   });
 
   it('to get its answer fails with the reason input-timeout', async () => {

@@ -1,12 +1,15 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+
 import { escapeIdentifier } from 'pg';
 import { openStore } from 'sealane/store';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 import { SealaneError } from '../../packages/sealane/src/domain/index.ts';
 import { openPostgres, type PostgresStoreOptions } from '../../packages/sealane/src/store/postgres/index.ts';
 
 import { freshSchema } from '../support/fresh-schema.ts';
-import { connectBeside } from '../support/postgres-stores.ts';
+import { connectBeside, open } from '../support/postgres-stores.ts';
 
 const refusalOf = async (opening: Promise<unknown>): Promise<SealaneError> => {
   const error = await opening.then(
@@ -57,19 +60,42 @@ describe('what cannot be opened', () => {
     expect(message).not.toContain('s3cret');
   });
 
-  it('asks for rights on a schema that its user may not use', async () => {
-    const { url, schema } = freshSchema();
-    const role = `role_${schema}`;
-    const beside = await connectBeside(url);
-    await beside.query(`CREATE SCHEMA ${escapeIdentifier(schema)}; CREATE ROLE ${role} LOGIN PASSWORD 'p'`);
-    try {
-      const theirs = Object.assign(new URL(url), { username: role, password: 'p' });
-      expect(await refusal({ url: theirs.href, schema })).toMatchObject({
-        code: 'store-unwritable',
-        message: expect.stringContaining('ownership of the schema'),
-      });
-    } finally {
-      await beside.query(`DROP ROLE ${role}`);
-    }
+  it('asks for TLS where a server lets nobody in without it', async () => {
+    const said =
+      'SFATAL\0C28000\0Mno pg_hba.conf entry for host "::1", user "ann", database "tasks", no encryption\0\0';
+    const size = Buffer.alloc(4);
+    size.writeInt32BE(said.length + 4);
+    const server = createServer((socket) => {
+      socket
+        .on('error', () => {})
+        .once('data', () => socket.end(Buffer.concat([Buffer.from('E'), size, Buffer.from(said)])));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    expect(await refusal({ url: `postgres://ann:p@127.0.0.1:${port}/tasks` })).toMatchObject({
+      code: 'store-unwritable',
+      message: expect.stringContaining('add ?sslmode=verify-full to --store'),
+    });
   });
+
+  it.each(['that is empty', 'with tables'])(
+    'asks for rights on a schema %s that its user may not use',
+    async (which) => {
+      const { url, schema } = freshSchema();
+      const role = `role_${schema}`;
+      const beside = await connectBeside(url);
+      await beside.query(`CREATE SCHEMA ${escapeIdentifier(schema)}; CREATE ROLE ${role} LOGIN PASSWORD 'p'`);
+      if (which === 'with tables') await open({ url, schema });
+      try {
+        const theirs = Object.assign(new URL(url), { username: role, password: 'p' });
+        expect(await refusal({ url: theirs.href, schema })).toMatchObject({
+          code: 'store-unwritable',
+          message: expect.stringContaining('ownership of the schema'),
+        });
+      } finally {
+        await beside.query(`DROP ROLE ${role}`);
+      }
+    },
+  );
 });

@@ -1,9 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import { createEchoAgent } from 'sealane';
 import type { Storage } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { freshSchema } from '../support/fresh-schema.ts';
-import { open } from '../support/postgres-stores.ts';
+import { connectBeside, open } from '../support/postgres-stores.ts';
 import { openService } from '../support/service.ts';
 
 /** The same storage, whose leases cannot be renewed for as many times as `failures` says. */
@@ -35,5 +37,26 @@ describe('the lease of an instance', () => {
     const task = await service.client.send('@sleep 2000');
     expect(failures.left).toBe(0);
     expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  it('is renewed while every connection of the pool waits for a row that somebody holds', async () => {
+    const options = freshSchema();
+    await using service = await openService({
+      store: await open({ ...options, poolSize: 2 }),
+      agents: { echo: createEchoAgent() },
+      // Valid for a second.
+      settings: { leaseMs: 2000, renewMs: 200 },
+    });
+    const quiet = await service.client.submit('@sleep 1500');
+    await service.client.submit('@sleep 1500', { contextId: 'held' });
+    const other = await connectBeside(options.url);
+    await other.query(`SET search_path TO ${options.schema}; BEGIN; SELECT 1 FROM lanes FOR UPDATE`);
+    const waiting = [1, 2, 3].map(() => service.client.submit('hello', { contextId: 'held' }));
+    await delay(1400);
+    await other.query('COMMIT');
+    await Promise.all(waiting);
+    await expect
+      .poll(async () => (await service.client.get(quiet.id)).status.state, { timeout: 5000 })
+      .toBe('TASK_STATE_COMPLETED');
   });
 });

@@ -105,6 +105,25 @@ describe('when the line to PostgreSQL breaks', () => {
     await storage.close();
   });
 
+  it('during a commit and for long, what a run said waits for the answer, and is not written twice', async () => {
+    const options = freshSchema();
+    await using proxy = await startCuttingProxy(options.url);
+    const storage = await open({ ...options, url: proxy.url, fateMs: 50 });
+    const run = await startRun(storage, await withInstance(storage));
+    let cuts = 0;
+    proxy.judge((sent) => {
+      if (cuts === 0 && !sent.includes('COMMIT\0')) return 'pass';
+      cuts += 1;
+      return cuts === 1 ? 'cut-after' : 'cut-before';
+    });
+    const appending = storage.tasks.append(run.token, [chunk('once')], Date.now());
+    await expect.poll(() => cuts).toBeGreaterThan(5);
+    proxy.judge(() => 'pass');
+    expect(await appending).toMatchObject({ ok: true });
+    expect(await storage.tasks.read('all', run.token.taskId, 2, 10)).toHaveLength(1);
+    await storage.close();
+  });
+
   it('by an administrator who ends every connection, the store goes on and listeners are told to look again', async () => {
     const { url, schema } = freshSchema();
     const named = new URL(url);

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 
@@ -76,6 +78,59 @@ describe('races on PostgreSQL', () => {
     expect(admitted.filter((value) => value?.again === false)).toHaveLength(1);
   });
 
+  it('number the turn of an answer after all others, also when one was just given elsewhere', async () => {
+    const options = freshSchema();
+    const storage = await open(options);
+    const instance = await withInstance(storage);
+    const { token } = await startRun(storage, instance);
+    await storage.tasks.finish(token, [{ kind: 'turn-ended', state: 'input-required' }], Date.now(), true);
+    const other = await connectBeside(options.url);
+    await other.query(`SET search_path TO ${options.schema}; BEGIN; LOCK TABLE lanes`);
+    const { message, call, at, limits } = admission();
+    const answer = { scope: 'all', id: token.taskId, message, call, at, limits, steerable: false } as const;
+    const following = storage.tasks.follow({ ...answer, slot: { instance } });
+    await isWaitedFor(other, options.url);
+    // It has seen the task and looks for its lane. Meanwhile the task has a second turn, and asks again.
+    await other.query('UPDATE tasks SET turns = 2 WHERE k = $1', [token.task]);
+    await other.query('COMMIT');
+    expect(await following).toMatchObject({ ok: true, value: { run: { turn: 3 } } });
+  });
+
+  it('write a whole task anew when it is deleted at the same moment', async () => {
+    const options = freshSchema();
+    const storage = await open(options);
+    const { id, contextId, owner, tenant, agent, at } = admission();
+    const snapshot = { state: 'working', statusAt: '', artifacts: [], history: [], metadata: {} } as const;
+    const put = { id, contextId, owner, tenant, agent, at, snapshot, mode: 'upsert' } as const;
+    await storage.tasks.put(put);
+    const other = await connectBeside(options.url);
+    await other.query(`SET search_path TO ${options.schema}; BEGIN; SELECT 1 FROM heads FOR UPDATE`);
+    const putting = storage.tasks.put(put);
+    await isWaitedFor(other, options.url);
+    await other.query('DELETE FROM events; DELETE FROM heads; DELETE FROM tasks; COMMIT');
+    expect(await putting).toMatchObject({ ok: true, value: { id, seq: 1 } });
+  });
+
+  it('of claims give an owner no more runs than the limit, counted over all instances', async () => {
+    const options = freshSchema();
+    const [here, there] = [await open(options), await open(options)];
+    // More lanes than one claim looks at.
+    for (let lane = 0; lane < 30; lane += 1) await here.tasks.admit(admission());
+    const claimOne = async ({ tasks }: Storage, instance: string): Promise<number> =>
+      (await tasks.claim({ instance, free: { echo: 1 }, at: Date.now(), ownerRunning: 1 })).length;
+    const [mine, theirs] = [await withInstance(here), await withInstance(there)];
+    const other = await connectBeside(options.url);
+    await other.query(`SET search_path TO ${options.schema}; BEGIN`);
+    await other.query('SELECT 1 FROM heads ORDER BY task LIMIT 1 FOR UPDATE');
+    const first = claimOne(here, mine);
+    await isWaitedFor(other, options.url);
+    // The first has counted and waits for the task it is about to start.
+    const second = claimOne(there, theirs);
+    await Promise.race([second, delay(200)]);
+    await other.query('COMMIT');
+    expect([await first, await second]).toEqual([1, 0]);
+  });
+
   it('start again after a deadlock, and nothing is written twice', async () => {
     const options = freshSchema();
     const storage = await open(options);
@@ -84,15 +139,7 @@ describe('races on PostgreSQL', () => {
     await other.query(`SET search_path TO ${options.schema}; SET deadlock_timeout TO '60s'; BEGIN`);
     await other.query('SELECT 1 FROM heads WHERE task = $1 FOR UPDATE', [token.task]);
     const finished = storage.tasks.finish(token, [completed], Date.now(), true);
-    const pid = await pidOf(other);
-    const watch = await connectBeside(options.url);
-    await expect
-      .poll(
-        async () =>
-          (await watch.query('SELECT 1 FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))', [pid]))
-            .rowCount,
-      )
-      .toBe(1);
+    await isWaitedFor(other, options.url);
     // The store holds the lane and waits for the head. Now each waits for the other, and the store is the one to give way.
     await other.query('SELECT 1 FROM lanes WHERE k = $1 FOR UPDATE', [token.lane]);
     await other.query('COMMIT');
@@ -145,5 +192,10 @@ describe('races on PostgreSQL', () => {
   });
 });
 
-const pidOf = async (client: Client): Promise<number> =>
-  (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? 0;
+/** Resolves when somebody waits for a lock that this connection holds. */
+const isWaitedFor = async (client: Client, url: string): Promise<void> => {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const watch = await connectBeside(url);
+  const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))';
+  await expect.poll(async () => (await watch.query(waiting, [rows[0]?.pid])).rowCount).toBe(1);
+};

@@ -80,5 +80,6 @@ describe('a store that was opened', () => {
     });
     const admitted = await Promise.all(Array.from({ length: 3 }, () => storage.tasks.admit(admission())));
     expect(admitted.every(({ ok }) => ok)).toBe(true);
+    expect(await storage.tasks.renew('me', 6000)).toMatchObject({ ok: true });
   });
 });

@@ -1,10 +1,13 @@
+import { connect, createServer, type Socket } from 'node:net';
+
 import { escapeIdentifier } from 'pg';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 import { SealaneError } from '../../packages/sealane/src/domain/index.ts';
-import type { PostgresStoreOptions } from '../../packages/sealane/src/store/postgres/index.ts';
+import { openPostgres, type PostgresStoreOptions } from '../../packages/sealane/src/store/postgres/index.ts';
 
 import { freshSchema } from '../support/fresh-schema.ts';
+import { listenBefore } from '../support/listen-before.ts';
 import { admission, chunk, connectBeside, open, startRun, withInstance } from '../support/postgres-stores.ts';
 
 const refusal = async (options: PostgresStoreOptions): Promise<SealaneError> => {
@@ -100,6 +103,30 @@ describe('opening PostgreSQL', () => {
 });
 
 describe('closing PostgreSQL', () => {
+  it('does not wait for a server that has fallen silent', async () => {
+    const { url, schema } = freshSchema();
+    const { hostname, port } = new URL(url);
+    const lines: Socket[] = [];
+    const proxy = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      lines.push(
+        client.on('error', () => {}),
+        server.on('error', () => {}),
+      );
+      client.pipe(server).pipe(client);
+    });
+    onTestFinished(() => {
+      for (const line of lines) line.destroy();
+      proxy.close();
+    });
+    const storage = await openPostgres({ url: await listenBefore(url, proxy), schema, closeMs: 100 });
+    await storage.tasks.find('all', 'any');
+    for (const line of lines) line.unpipe().pause();
+    const unanswered = expect(storage.tasks.find('all', 'any')).rejects.toMatchObject({ code: 'unavailable' });
+    await storage.close();
+    await unanswered;
+  }, 10_000);
+
   it('waits for the calls under way, refuses later ones, and leaves no connection behind', async () => {
     const { url, schema } = freshSchema();
     const named = new URL(url);

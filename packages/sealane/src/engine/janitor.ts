@@ -1,11 +1,24 @@
-import type { NewEvent } from '#domain';
-import type { StoredTask, TaskStore, Upkeep } from '#store';
+import type { NewEvent, State } from '#domain';
+import type { Overdue, StoredTask, TaskStore, Upkeep } from '#store';
 
 import type { Feed } from './feed.ts';
 import type { EngineSettings } from './settings.ts';
 
 /** Small batches: cleaning up never holds up anybody's commit for long. */
 const BATCH = 100;
+
+/** What becomes of whom, and in which states they can still be. */
+const TOO_LATE: Readonly<
+  Record<Overdue['why'], { readonly from: readonly State[]; readonly reason: string; readonly words: string }>
+> = {
+  queued: { from: ['submitted'], reason: 'queue-timeout', words: 'The task waited too long for its turn.' },
+  retry: { from: ['working'], reason: 'queue-timeout', words: 'The task waited too long to be tried again.' },
+  interrupted: {
+    from: ['input-required', 'auth-required'],
+    reason: 'input-timeout',
+    words: 'Nobody answered the question in time.',
+  },
+};
 
 /**
  * Ends what has waited too long, in a lane or for its caller, and deletes what ended long ago. Every instance does it;
@@ -25,41 +38,40 @@ export const createJanitor = (options: {
   let timer: NodeJS.Timeout | undefined;
   let isSweeping = false;
 
-  const endOf = (id: string, why: 'queued' | 'interrupted'): NewEvent => ({
+  const endOf = ({ id, why }: Overdue): NewEvent => ({
     kind: 'turn-ended',
     state: 'failed',
-    reason: why === 'queued' ? 'queue-timeout' : 'input-timeout',
-    message: {
-      messageId: options.newId(),
-      role: 'ROLE_AGENT',
-      taskId: id,
-      parts: [
-        { text: why === 'queued' ? 'The task waited too long for its turn.' : 'Nobody answered the question in time.' },
-      ],
-    },
+    reason: TOO_LATE[why].reason,
+    message: { messageId: options.newId(), role: 'ROLE_AGENT', taskId: id, parts: [{ text: TOO_LATE[why].words }] },
   });
 
-  const endOverdue = async (): Promise<void> => {
+  /** How many it has ended: as long as it ends some, there may be more. */
+  const endOverdue = async (): Promise<number> => {
+    let ended = 0;
     const overdue = await upkeep.overdue({
       queuedBefore: now() - settings.queueTimeoutMs,
       interruptedBefore: now() - settings.inputTimeoutMs,
       limit: BATCH,
     });
-    for (const { id, why } of overdue) {
-      const from = why === 'queued' ? (['submitted'] as const) : (['input-required', 'auth-required'] as const);
-      const result = await store.force(id, from, endOf(id, why), now());
+    for (const late of overdue) {
+      const { id, why } = late;
+      const result = await store.force(id, TOO_LATE[why].from, endOf(late), now());
       if (!result.ok) continue;
+      ended += 1;
       const { task, events } = result.value;
       feed.publish(id, events, task);
-      options.onEnded(task, why === 'queued' ? 'queue-timeout' : 'input-timeout');
+      options.onEnded(task, TOO_LATE[why].reason);
     }
+    return ended;
   };
 
   const sweep = async (): Promise<void> => {
     if (isSweeping) return;
     isSweeping = true;
     try {
-      await endOverdue();
+      while ((await endOverdue()) > 0) {
+        // a lane may hold thousands that have all waited for too long
+      }
       if (settings.ttlMs > 0) {
         while ((await upkeep.expire(now() - settings.ttlMs, BATCH)) === BATCH) {
           // the next batch; others get their commits in between

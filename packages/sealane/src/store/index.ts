@@ -19,6 +19,7 @@ export type {
   PushConfigRecord,
   PushConfigStore,
   Storage,
+  Overdue,
   StoreCounts,
   Upkeep,
 } from './storage.ts';

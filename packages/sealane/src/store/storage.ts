@@ -123,14 +123,20 @@ export interface StoreCounts {
   readonly oldestWaitingSince: Instant | null;
 }
 
+/** A task that has waited for too long: to begin, to be tried again, or for its caller. */
+export interface Overdue {
+  readonly id: TaskId;
+  readonly why: 'queued' | 'retry' | 'interrupted';
+}
+
 /** What the janitor and the operator need. */
 export interface Upkeep {
-  /** Tasks that have waited in a lane, or for their caller, since before these times. */
+  /** Tasks that have waited in a lane, for their next attempt, or for their caller, since before these times. */
   overdue(limits: {
     readonly queuedBefore: Instant;
     readonly interruptedBefore: Instant;
     readonly limit: number;
-  }): Promise<readonly { readonly id: TaskId; readonly why: 'queued' | 'interrupted' }[]>;
+  }): Promise<readonly Overdue[]>;
   /** Deletes at most `limit` tasks that ended before `endedBefore`, unless something is owed; answers how many. */
   expire(endedBefore: Instant, limit: number): Promise<number>;
   /** Deletes the ended tasks of an owner or a context, at most `limit`; answers how many. */

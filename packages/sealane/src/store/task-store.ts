@@ -238,6 +238,8 @@ export interface PutTask {
   readonly at: Instant;
   /** `create`: only when absent. `replace`: only when present. `upsert`: either. */
   readonly mode: 'create' | 'replace' | 'upsert';
+  /** The task as the caller saw it last: if anything has happened to it since, nothing is written (`conflict`). */
+  readonly seenSeq?: Seq;
 }
 
 /**

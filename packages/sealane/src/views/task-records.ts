@@ -1,5 +1,5 @@
 import { SealaneError } from '#domain';
-import type { Scope, Storage } from '#store';
+import type { PutTask, Refusal, Result, Scope, Storage, StoredTask } from '#store';
 
 import { snapshotFrom, type TaskInput, type ViewTask, viewOf } from './seed-task.ts';
 
@@ -40,17 +40,16 @@ export interface TaskRecords {
 export const createTaskRecords = ({ storage, owner, now = Date.now }: TaskRecordsOptions): TaskRecords => {
   const { tasks } = storage;
   const scope: Scope = { owner, tenant: '' };
-  const write = async (task: TaskInput, mode: 'create' | 'replace'): Promise<ViewTask | null> => {
+  const put = (task: TaskInput, how: Pick<PutTask, 'mode' | 'seenSeq'>): Promise<Result<StoredTask>> => {
     const at = now();
     const place = { id: task.id, contextId: task.contextId ?? task.id, owner, tenant: '', agent: 'records' };
-    const result = await tasks.put({ ...place, snapshot: snapshotFrom(task, at), at, mode });
-    if (result.ok) return viewOf(result.value);
-    if (result.why === 'absent') return null;
-    throw new SealaneError(
-      'conflict',
-      `Task "${task.id}" cannot be written: it ${result.why === 'busy' ? 'is being worked on' : result.why === 'terminal' ? 'has ended' : 'exists already'}.`,
-    );
+    return tasks.put({ ...place, ...how, snapshot: snapshotFrom(task, at), at });
   };
+  const refused = (id: string, why: Refusal): SealaneError =>
+    new SealaneError(
+      'conflict',
+      `Task "${id}" cannot be written: it ${why === 'busy' ? 'is being worked on' : why === 'terminal' ? 'has ended' : 'exists already'}.`,
+    );
   const get = async (id: string): Promise<ViewTask | null> => {
     const task = await tasks.find(scope, id);
     return task ? viewOf(task) : null;
@@ -67,17 +66,25 @@ export const createTaskRecords = ({ storage, owner, now = Date.now }: TaskRecord
   };
   return {
     create: async (task) => {
-      const created = await write(task, 'create');
-      if (!created) throw new SealaneError('conflict', `Task "${task.id}" cannot be created.`);
-      return created;
+      const created = await put(task, { mode: 'create' });
+      if (created.ok) return viewOf(created.value);
+      if (created.why === 'absent') throw new SealaneError('conflict', `Task "${task.id}" cannot be created.`);
+      throw refused(task.id, created.why);
     },
     get,
     update: async (id, updates) => {
-      const known = await get(id);
-      if (!known) return null;
-      // The time of a status is its own only while the status is.
-      const status = updates.status ? { ...updates.status } : known.status;
-      return write({ ...known, ...updates, id, status }, 'replace');
+      for (;;) {
+        const task = await tasks.find(scope, id);
+        if (!task) return null;
+        const known = viewOf(task);
+        // The time of a status is its own only while the status is.
+        const status = updates.status ? { ...updates.status } : known.status;
+        const updated = await put({ ...known, ...updates, id, status }, { mode: 'replace', seenSeq: task.seq });
+        if (updated.ok) return viewOf(updated.value);
+        if (updated.why === 'absent') return null;
+        // Somebody else has changed it meanwhile, here or on another instance: what they changed must stay.
+        if (updated.why !== 'conflict') throw refused(id, updated.why);
+      }
     },
     delete: async (id) => (await tasks.remove(scope, id)).ok,
     list,

@@ -30,7 +30,11 @@ const FATE = `
   WHERE NOT pg_is_in_recovery()`;
 const HAS_TRACE = 'SELECT 1 FROM events WHERE task = $1 AND seq = $2 AND at = $3 AND data = $4';
 const IN_THE_FUTURE = '22023';
-const LEARN_MS = 10_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1000;
+
+/** True while what became of a transaction is still asked for, so long after its COMMIT, though nobody answers. */
+export type IsCurious = (forMs: number) => boolean;
 
 /**
  * Resolves if it was committed; throws a conflict, to start again, if it was not, and `unknown` if nobody can say.
@@ -44,13 +48,16 @@ export const learnFate = async (
   asked: Promise<QueryResult>,
   trace: Trace | undefined,
   unknown: unknown,
+  isCurious: IsCurious,
 ): Promise<void> => {
   const named = await asked.then(
     ({ rows }) => (rows as Named[])[0],
     () => undefined,
   );
   if (named === undefined) throw unknown;
-  for (const until = performance.now() + LEARN_MS; performance.now() < until; await delay(50)) {
+  const since = performance.now();
+  for (let pauseMs = FIRST_PAUSE_MS; isCurious(performance.now() - since); await delay(pauseMs)) {
+    pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS);
     const fate = await fateOf(pool, named, trace).catch(() => undefined);
     if (fate === 'committed') return;
     if (fate === 'aborted') throw new StepConflict();
@@ -60,14 +67,20 @@ export const learnFate = async (
 };
 
 const fateOf = async (pool: Pool, { xid, since }: Named, trace: Trace | undefined): Promise<string | undefined> => {
-  const told = await pool.query<{ fate: string; since: string }>(FATE, [xid]).then(
+  const told = await pool.query<{ fate: string | null; since: string }>(FATE, [xid]).then(
     ({ rows }) => rows[0],
     (error: { readonly code?: unknown }) => {
       if (error.code === IN_THE_FUTURE) return { fate: 'aborted', since };
       throw error;
     },
   );
-  if (told?.fate !== 'committed') return told?.fate;
-  if (trace) return (await pool.query(HAS_TRACE, [...trace])).rowCount ? 'committed' : 'aborted';
-  return told.since === since ? 'committed' : 'unknown';
+  if (!told) return undefined;
+  const isSameServer = told.since === since;
+  // After another start the number may be somebody else's, who may be at it for hours; ours is over in any case. And
+  // nothing is said of a number from so long ago that its fate is no longer kept.
+  if (trace && (!isSameServer || told.fate === 'committed' || told.fate === null)) {
+    return (await pool.query(HAS_TRACE, [...trace])).rowCount ? 'committed' : 'aborted';
+  }
+  if (told.fate === null || (told.fate === 'committed' && !isSameServer)) return 'unknown';
+  return told.fate;
 };

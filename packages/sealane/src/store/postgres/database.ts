@@ -12,8 +12,12 @@ export interface Database {
   /** The same inside a sentence. */
   readonly place: string;
   readonly pool: Pool;
+  /** For the lease alone: all connections of the pool may be waiting for a row that somebody holds. */
+  readonly leasePool: Pool;
   /** A new connection outside the pool, not connected yet. */
   readonly connect: () => Client;
+  /** Breaks every connection: one whose other end is silent would never close. */
+  cut(): void;
 }
 
 const BIGINT = 20;
@@ -63,19 +67,36 @@ export const openDatabase = async (options: {
     await migrate(client, schema, place);
   });
 
-  const pool = new Pool({
-    ...base,
-    max: options.poolSize,
-    idleTimeoutMillis: 60_000,
-    query_timeout: ANSWER_MS,
-    pipeline: true,
-    verify: (client, done) => {
-      client.on('error', () => {});
-      client.query(sessionSettings(schema)).then(() => done(), done);
+  const connected = new Set<Client>();
+  const poolOf = (max: number): Pool =>
+    new Pool({
+      ...base,
+      max,
+      idleTimeoutMillis: 60_000,
+      query_timeout: ANSWER_MS,
+      pipeline: true,
+      verify: (client, done) => {
+        client.on('error', () => {});
+        client.query(sessionSettings(schema)).then(() => done(), done);
+      },
+    })
+      .on('error', () => {})
+      .on('connect', (client) => connected.add(client))
+      .on('remove', (client) => connected.delete(client));
+  return {
+    description: `PostgreSQL, ${where}`,
+    place,
+    pool: poolOf(options.poolSize),
+    leasePool: poolOf(1),
+    connect: () => {
+      const client = connect({ query_timeout: ANSWER_MS });
+      connected.add(client.once('end', () => connected.delete(client)));
+      return client;
     },
-  });
-  pool.on('error', () => {});
-  return { description: `PostgreSQL, ${where}`, place, pool, connect: () => connect({ query_timeout: ANSWER_MS }) };
+    cut: () => {
+      for (const client of connected) client.connection.stream.destroy();
+    },
+  };
 };
 
 interface Address {

@@ -48,8 +48,9 @@ const versionOf = async (client: Client, schema: string, place: string): Promise
       `The schema ${schema} of ${place} holds tables of another program. Name another database in --store. Nothing was changed.`,
     );
   }
+  // With the name of the schema: without it, to a user who may not use the schema, the table would only seem missing.
   const { rows } = await client.query<{ version: number }>(
-    'SELECT coalesce(max(version), 0)::INT AS version FROM schema_version',
+    `SELECT coalesce(max(version), 0)::INT AS version FROM ${escapeIdentifier(schema)}.schema_version`,
   );
   const version = rows[0]?.version ?? 0;
   if (version > MIGRATIONS.length) {

@@ -36,6 +36,9 @@ export const isWorthRepeating = (error: unknown): boolean =>
   // Before the COMMIT was sent nothing has happened, so a lost connection is no more than a reason to take another.
   (isConnectionSpent(error) && !isOverdue(error));
 
+/** The server has no connection left for us. */
+export const isCrowded = (error: unknown): boolean => codeOf(error) === '53300';
+
 export const outcomeUnknown = (cause: unknown): SealaneError =>
   new SealaneError(
     'unavailable',
@@ -67,6 +70,12 @@ export const postgresError = (error: unknown, place: string): unknown => {
   switch (codeOf(error)) {
     case '28P01':
     case '28000':
+      // A server that only lets in who speaks TLS has no better word for it.
+      if (said.includes('no encryption'))
+        return unwritable(
+          `${place} refuses this user, or a connection without TLS. For TLS, add ?sslmode=verify-full to --store, and ` +
+            '&sslrootcert=FILE if its authority is not a public one; else check the name, and pg_hba.conf on the server.',
+        );
       return unwritable(
         `${place} refuses this user. Check the name and the password in --store, and pg_hba.conf on the server.`,
       );

@@ -8,7 +8,7 @@ import { OWED_WORD, type Steps } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
 import { createAppendGroups } from './append-groups.ts';
 import { type Database, describeDatabase, openDatabase } from './database.ts';
-import { isWorthRepeating, postgresError, tooManyConflicts } from './postgres-error.ts';
+import { isCrowded, isWorthRepeating, postgresError, tooManyConflicts } from './postgres-error.ts';
 import { type Mode, type RunSteps, transact } from './transaction.ts';
 import { openWakes } from './wakes.ts';
 
@@ -17,8 +17,12 @@ export interface PostgresStoreOptions {
   readonly url: string;
   /** Where all tables live; made if it is missing. */
   readonly schema?: string;
-  /** Connections of this instance, besides the one that listens. */
+  /** Connections of this instance, besides the one that listens and the one that renews its lease. */
   readonly poolSize?: number;
+  /** How long a caller waits to be told whether its change is stored, when the answer to a commit was lost. */
+  readonly fateMs?: number;
+  /** How long closing waits for the calls under way, and for a server that says nothing. */
+  readonly closeMs?: number;
 }
 
 const SCHEMA = 'sealane';
@@ -33,22 +37,34 @@ type AppendCall = { readonly task: number; readonly steps: () => Steps<never> };
 type AnyStep = (...args: readonly unknown[]) => Steps<never>;
 
 /** Many instances, one database: every step is a transaction on one of a few connections. */
-export const openPostgres = async ({ url, schema = SCHEMA, poolSize = 8 }: PostgresStoreOptions): Promise<Storage> => {
+export const openPostgres = async ({
+  url,
+  schema = SCHEMA,
+  poolSize = 8,
+  fateMs = 10_000,
+  closeMs = 10_000,
+}: PostgresStoreOptions): Promise<Storage> => {
   const database = await openDatabase({ url, schema, poolSize });
-  const { pool, place, description } = database;
+  const { pool, leasePool, place, description } = database;
   const wakes = await openWakes(database.connect, `sealane_wake_${schema}`);
   const owedListeners = new Set<() => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
+  let isCut = false;
 
   /** Runs the work in a transaction, again and again while it only lost a race. */
   const attempt = async <T>(name: string, mode: Mode, work: (run: RunSteps) => Promise<T>): Promise<T> => {
+    // What a run says has nobody who could look before it is repeated: it is known to be written, or not, or it waits.
+    const isCurious = (forMs: number): boolean => !isCut && (forMs < fateMs || (name === 'append' && !isClosed));
+    let connections = name === 'renew' ? leasePool : pool;
     for (let times = 1; ; times += 1) {
       try {
-        return await transact(pool, mode, work);
+        return await transact(connections, mode, work, isCurious);
       } catch (error) {
-        if (!isWorthRepeating(error)) throw postgresError(error, place);
+        // A connection that is shared is better than none.
+        if (isCrowded(error)) connections = pool;
+        if (isCut || !isWorthRepeating(error)) throw postgresError(error, place);
         if (times >= ATTEMPTS + poolSize) throw toRefuse(error, name, times);
       }
       await delay(Math.random() * Math.min(2 ** times, 50));
@@ -116,9 +132,14 @@ export const openPostgres = async ({ url, schema = SCHEMA, poolSize = 8 }: Postg
     close: async () => {
       if (isClosed) return;
       isClosed = true;
+      const patience = setTimeout(() => {
+        isCut = true;
+        database.cut();
+      }, closeMs);
       await Promise.allSettled(running);
       await wakes.close();
-      await pool.end();
+      await Promise.all([pool.end(), leasePool.end()]);
+      clearTimeout(patience);
     },
   };
   return createStepStorage(driver);

@@ -3,7 +3,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { SealaneError } from '#domain';
 
 import type { Param, Statement, Step, Steps } from '../steps/step.ts';
-import { learnFate, NAME_TRANSACTION, type Trace, traceOf } from './commit-fate.ts';
+import { type IsCurious, learnFate, NAME_TRANSACTION, type Trace, traceOf } from './commit-fate.ts';
 import { columnsOf, inPostgres, inPostgresForRows, type Prepared } from './dialect.ts';
 import { isConnectionLost, isConnectionSpent, isOutcomeUnknown, outcomeUnknown } from './postgres-error.ts';
 
@@ -19,7 +19,12 @@ const BEGIN: Readonly<Record<Mode, string>> = {
 export type RunSteps = <T>(steps: Steps<T>, wakes: Set<string>) => Promise<T>;
 
 /** One transaction on a connection of the pool. Rejects with what went wrong first; nothing is written then. */
-export const transact = async <T>(pool: Pool, mode: Mode, work: (run: RunSteps) => Promise<T>): Promise<T> => {
+export const transact = async <T>(
+  pool: Pool,
+  mode: Mode,
+  work: (run: RunSteps) => Promise<T>,
+  isCurious: IsCurious,
+): Promise<T> => {
   const client = await pool.connect();
   const pipeline = createPipeline(client);
   let named: Promise<QueryResult> | undefined;
@@ -40,7 +45,7 @@ export const transact = async <T>(pool: Pool, mode: Mode, work: (run: RunSteps) 
     const cause = await pipeline.abandon(error);
     client.release(isConnectionSpent(cause) || isOutcomeUnknown(cause));
     if (done && named && isOutcomeUnknown(cause)) {
-      await learnFate(pool, named, pipeline.trace(), cause);
+      await learnFate(pool, named, pipeline.trace(), cause, isCurious);
       return done.value;
     }
     throw cause;

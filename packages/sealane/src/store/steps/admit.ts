@@ -165,13 +165,15 @@ const isRepeat = (known: Message, message: Message): boolean =>
 /** A message to a task that exists: its next turn, or an answer to its live run. */
 export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   const { message, at } = followUp;
-  const row = yield* visibleTask(followUp.scope, followUp.id);
-  if (!row) return { ok: false, why: 'absent' };
+  const seen = yield* visibleTask(followUp.scope, followUp.id);
+  if (!seen) return { ok: false, why: 'absent' };
   // Whoever changes a task with a turn holds its lane; a task without one is guarded by its head alone.
-  const lane = yield* first(LANE_BY_KEY, row.session);
+  const lane = yield* first(LANE_BY_KEY, seen.session);
   if (lane) yield* first(LOCK_LANE, lane.k);
-  yield* first(LOCK_HEAD, row.k);
-  const task = yield* loadTask((yield* visibleTask(followUp.scope, followUp.id)) ?? row);
+  yield* first(LOCK_HEAD, seen.k);
+  // Between the look and the lock somebody else may have answered, and the task may have asked again.
+  const row = (yield* visibleTask(followUp.scope, followUp.id)) ?? seen;
+  const task = yield* loadTask(row);
   if ((JSON.parse(task.history) as Message[]).some((known) => isRepeat(known, message))) {
     return { ok: true, value: { task, events: [], again: true } };
   }

@@ -15,6 +15,7 @@ import { insertEvents, numbered } from './event-log.ts';
 import {
   BURY,
   BURY_EXPIRED,
+  CLAIM_IN_TURN,
   FORGET_DEAD,
   HEAD_TURN,
   HELD_BY,
@@ -53,7 +54,10 @@ export function* claim(request: {
   if (!(yield* first(LEASE, instance))) return [];
   const claimed: ClaimedRun[] = [];
   const running = new Map<string, number>();
-  if (ownerRunning > 0) for (const { owner, n } of yield* all(RUNNING_BY_OWNER)) running.set(owner, n);
+  if (ownerRunning > 0) {
+    yield* first(CLAIM_IN_TURN);
+    for (const { owner, n } of yield* all(RUNNING_BY_OWNER)) running.set(owner, n);
+  }
   for (const [agent, free] of Object.entries(request.free)) {
     if (free < 1 || (yield* first(IS_PAUSED, agent))) continue;
     // With a limit per owner some of the ready lanes are passed over; look a little further.
@@ -156,7 +160,9 @@ export function* reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Steps<
   yield* all(BURY_EXPIRED);
   yield* all(FORGET_DEAD);
   const taken: ClaimedRun[] = [];
-  for (const orphan of yield* all(ORPHANS, REAP_BATCH)) {
+  const orphans = yield* all(ORPHANS, REAP_BATCH);
+  // Whoever reaps at the same moment locks them in the same order.
+  for (const orphan of orphans.toSorted((a, b) => a.task - b.task)) {
     yield* first(LOCK_LANE, orphan.lane);
     const turn = yield* first(ORPHAN, orphan.task);
     if (turn) taken.push(yield* takeOver(turn, instance, at));

@@ -70,13 +70,20 @@ export const NEXT_RANK = sql<{ lowest: number | null; own: number | null }>(`
     (SELECT max(rank) FROM lanes WHERE owner = ? AND rank > 0) AS own`);
 export const SET_RANK = sql(`UPDATE lanes SET rank = ? WHERE k = ?`);
 
-/** The first half of a claim: lock idle lanes. Their heads are picked afterwards, in a snapshot that sees the lock. */
+/**
+ * The first half of a claim: lock idle lanes. Their heads are picked afterwards, in a snapshot that sees the lock. Owners
+ * who have as many runs as they may are found once, not for each of the lanes that they keep waiting.
+ */
 export const READY_LANES = sql<LaneRow>(`
   SELECT * FROM lanes
   WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0 AND ready_at <= ?
     AND (CAST(? AS BIGINT) = 0
-      OR (SELECT count(*) FROM turns WHERE turns.owner = lanes.owner AND turns.holder IS NOT NULL) < ?)
+      OR owner NOT IN (SELECT owner FROM turns WHERE holder IS NOT NULL GROUP BY owner HAVING count(*) >= ?))
   ORDER BY rank LIMIT ? {lock-free}`);
+/** Where runs of an owner are limited, claims stand in line: two that count at the same moment would both start the last. */
+export const CLAIM_IN_TURN = lock(
+  `SELECT pg_advisory_xact_lock(hashtext('sealane claim'), hashtext(current_schema()::TEXT))`,
+);
 export const IS_PAUSED = sql<{ agent: string }>(`SELECT agent FROM paused_agents WHERE agent = ?`);
 export const RUNNING_BY_OWNER = sql<{ owner: string; n: number }>(`
   SELECT owner, count(*) AS n FROM turns WHERE holder IS NOT NULL GROUP BY owner`);
@@ -134,8 +141,9 @@ export const BURY = sql(`UPDATE instances SET lease_until = -now_ms() WHERE id =
 export const FORGET_DEAD = sql(`DELETE FROM instances WHERE lease_until < 0 AND lease_until > -(now_ms() - 86400000)`);
 const NO_LIVE_HOLDER = `holder IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = turns.holder AND instances.lease_until > 0)`;
+/** In no order: for one, every second and on every instance, all turns that wait would be looked at, too. */
 export const ORPHANS = sql<{ task: number; lane: number }>(`
-  SELECT task, lane FROM turns WHERE ${NO_LIVE_HOLDER} ORDER BY task LIMIT ?`);
+  SELECT task, lane FROM turns WHERE ${NO_LIVE_HOLDER} LIMIT ?`);
 export const ORPHAN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ? AND ${NO_LIVE_HOLDER}`);
 /** Runs that an instance holds since a while, to find those it does not know of. */
 export const HELD_SINCE = sql<{ task: number; lane: number; id: string }>(`

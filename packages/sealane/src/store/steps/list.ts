@@ -85,7 +85,10 @@ function* updatedPage(filter: Filter, query: ListQuery): Steps<readonly Position
 function* insertedPage(filter: Filter, query: ListQuery): Steps<readonly Position[]> {
   const after = query.after === undefined ? undefined : decodeCursor(query.order, query.after);
   const states = filter.states.map(() => '?').join(', ');
-  const where = [...filter.where, `status_state IN (${states})`, ...(after ? ['k > ?'] : [])];
+  // With the literal `open`, where the states allow it, the few tasks that wait or run are found without the others.
+  const [open, ...others] = new Set(filter.states.map(openFlag));
+  const isOpen = open === undefined || others.length > 0 ? [] : [`open = ${open}`];
+  const where = [...filter.where, ...isOpen, `status_state IN (${states})`, ...(after ? ['k > ?'] : [])];
   const text = `SELECT k, status_timestamp AS ts FROM tasks WHERE ${where.join(' AND ')} ORDER BY k LIMIT ?`;
   const params = [...filter.params, ...filter.states, ...(after ? [after.k] : [])];
   return yield* all(prepared<Position>(text), ...params, query.limit + 1);

@@ -5,13 +5,14 @@ import { insertEvents, isoOf, numbered } from './event-log.ts';
 import { LOCK_LANE, TURN } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
 import { DELETE_OWED_OF, DELETE_WEBHOOKS } from './outbox.sql.ts';
-import { first, type Steps, wake } from './step.ts';
+import { first, StepConflict, type Steps, wake } from './step.ts';
 import { foldIn, openFlag, reloadTask, sizeOf, visibleTask } from './task-row.ts';
 import {
   DELETE_EVENTS,
   DELETE_HEAD,
   DELETE_IDEMPOTENCY,
   DELETE_TASK,
+  HEAD,
   INSERT_HEAD,
   INSERT_TASK,
   LOCK_HEAD,
@@ -34,10 +35,14 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   if (row) {
     yield* first(LOCK_HEAD, row.k);
     if (yield* first(TURN, row.k)) return { ok: false, why: 'busy' };
+    const { seenSeq } = request;
+    if (seenSeq !== undefined && (yield* first(HEAD, row.k))?.seq !== seenSeq) return { ok: false, why: 'conflict' };
     // Who writes an ended task again may correct it, but cannot bring it back. Looked at under the lock.
     const state = ((yield* first(STATE_OF, row.k))?.status_state ?? row.status_state) as State;
     if (isTerminal(state) && state !== snapshot.state) return { ok: false, why: 'terminal' };
     const head = yield* first(REOPEN_HEAD, ended, row.k);
+    // Deleted since it was seen: who wants it to be there writes it anew.
+    if (!head && request.mode === 'upsert') throw new StepConflict();
     if (!head) return { ok: false, why: 'absent' };
     const { rows, committed } = numbered(row.k, head.seq, [event], at);
     yield* insertEvents(head, rows);

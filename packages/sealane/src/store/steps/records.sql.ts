@@ -66,6 +66,10 @@ export const LIST_AUDIT = sql<AuditRow>(`
 export const QUEUED_BEFORE = sql<{ id: string }>(`
   SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
   WHERE turns.holder IS NULL AND turns.attempt = 0 AND turns.queued_at < ? ORDER BY turns.queued_at LIMIT ?`);
+/** Turns that should have been tried again, and nobody did: their agent may be gone. Few lanes have such a time. */
+export const RETRY_BEFORE = sql<{ id: string }>(`
+  SELECT tasks.id AS id FROM lanes JOIN turns ON turns.lane = lanes.k JOIN tasks ON tasks.k = turns.task
+  WHERE lanes.ready_at > 0 AND lanes.ready_at < ? AND turns.holder IS NULL AND turns.attempt > 0 LIMIT ?`);
 export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
   SELECT id FROM tasks
   WHERE status_state IN ('input-required', 'auth-required') AND open = 0 AND status_timestamp < ?
@@ -75,8 +79,13 @@ export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
 /** No run of it lives, and nobody is owed anything about it. */
 const IS_OVER = `NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.task = tasks.k)`;
+/**
+ * One state at a time, in the order of the index: among all states, and in any order, a planner that knows how many
+ * tasks there are would read them all by their keys, only to find that none is old enough.
+ */
 export const ENDED_BEFORE = sql<{ k: number; id: string }>(`
-  SELECT k, id FROM tasks WHERE status_state IN (${TERMINAL}) AND open = 0 AND status_timestamp < ? AND ${IS_OVER} LIMIT ?`);
+  SELECT k, id FROM tasks WHERE status_state = ? AND open = 0 AND status_timestamp < ? AND ${IS_OVER}
+  ORDER BY status_timestamp LIMIT ?`);
 export const ENDED_OF_OWNER = sql<{ k: number; id: string }>(`
   SELECT k, id FROM tasks WHERE owner = ? AND open = 0 AND status_state IN (${TERMINAL}) AND ${IS_OVER} LIMIT ?`);
 export const ENDED_OF_CONTEXT = sql<{ k: number; id: string }>(`

@@ -1,6 +1,6 @@
-import type { JsonObject } from '#domain';
+import { type JsonObject, TERMINAL_STATES } from '#domain';
 
-import type { AuditEvent, KeyRecord, LaneView, StoreCounts } from '../storage.ts';
+import type { AuditEvent, KeyRecord, LaneView, Overdue, StoreCounts } from '../storage.ts';
 import type { AgentName, Instant, TaskId } from '../task-store.ts';
 import { isoOf } from './event-log.ts';
 import { PAUSE_AGENT, PAUSE_LANE, PAUSED_AGENTS, RESUME_AGENT } from './lanes.sql.ts';
@@ -22,6 +22,7 @@ import {
   LIST_KEYS,
   LIST_LANES,
   QUEUED_BEFORE,
+  RETRY_BEFORE,
   RECORD_AUDIT,
   REVOKE_KEY,
 } from './records.sql.ts';
@@ -128,11 +129,13 @@ export function* overdue(limits: {
   readonly queuedBefore: Instant;
   readonly interruptedBefore: Instant;
   readonly limit: number;
-}): Steps<readonly { readonly id: TaskId; readonly why: 'queued' | 'interrupted' }[]> {
+}): Steps<readonly Overdue[]> {
   const queued = yield* all(QUEUED_BEFORE, limits.queuedBefore, limits.limit);
+  const retries = yield* all(RETRY_BEFORE, limits.queuedBefore, limits.limit);
   const interrupted = yield* all(INTERRUPTED_BEFORE, isoOf(limits.interruptedBefore), limits.limit);
   return [
     ...queued.map(({ id }) => ({ id, why: 'queued' as const })),
+    ...retries.map(({ id }) => ({ id, why: 'retry' as const })),
     ...interrupted.map(({ id }) => ({ id, why: 'interrupted' as const })),
   ];
 }
@@ -141,7 +144,10 @@ export function* overdue(limits: {
 const AUDIT_MS = 90 * 24 * 3600 * 1000;
 
 export function* expire(endedBefore: Instant, limit: number): Steps<number> {
-  const rows = yield* all(ENDED_BEFORE, isoOf(endedBefore), limit);
+  const rows: { readonly k: number; readonly id: TaskId }[] = [];
+  for (const state of TERMINAL_STATES) {
+    if (rows.length < limit) rows.push(...(yield* all(ENDED_BEFORE, state, isoOf(endedBefore), limit - rows.length)));
+  }
   for (const { k, id } of rows) yield* deleteTask(k, id);
   yield* first(EXPIRE_AUDIT, endedBefore - AUDIT_MS);
   return rows.length;

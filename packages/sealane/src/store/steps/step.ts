@@ -14,7 +14,7 @@ export type Row = Readonly<Record<string, Param>>;
  */
 export interface Statement<R extends object = object> {
   readonly text: string;
-  /** True: it exists to take a row lock, and a database with a single writer leaves it out. */
+  /** True: it exists to take a lock, and a database with a single writer leaves it out. */
   readonly locksOnly: boolean;
   /** Only for types: what a row looks like. */
   readonly row?: R;

@@ -51,6 +51,13 @@ export const describePutting = ({ it, expect }: Suite): void => {
     expect(kindsOf(await c.log(c.name('task')))).toEqual(['task-put', 'task-put', 'task-put']);
   });
 
+  it('`conflict`: who names the number of what was seen last writes nothing over what has happened since', async (c) => {
+    const { seq } = accepted(await c.tasks.put(request(c)));
+    expect(refusal(await c.tasks.put(request(c, { seenSeq: seq })))).toBe('accepted');
+    expect(refusal(await c.tasks.put(request(c, { seenSeq: seq })))).toBe('conflict');
+    expect(kindsOf(await c.log(c.name('task')))).toEqual(['task-put', 'task-put']);
+  });
+
   it('a put replaces everything that events can change, and the context', async (c) => {
     const created = accepted(await c.tasks.put(request(c)));
     const { statusMessage: _, ...silent } = snapshot(c, { state: 'input-required', artifacts: [], metadata: {} });

@@ -20,7 +20,7 @@ export const describeUpkeep = ({ it, expect }: Suite): void => {
     accepted(await c.tasks.finish(asked.token, [turnEnded('auth-required')], longAgo(2), true));
     const later = await c.start(me, { at: longAgo(1) });
     accepted(await c.tasks.finish(later.token, [turnEnded('input-required')], longAgo(6), true));
-    // Neither a run that asks, nor one that works, nor a turn that waits for its retry is overdue.
+    // Neither a run that asks nor one that works is overdue; a turn that waits for its retry since the time of that.
     const asking = await c.start(me, { at: longAgo(1) });
     accepted(await c.tasks.append(asking.token, [{ kind: 'status-reported', state: 'input-required' }], longAgo(2)));
     await c.start(me, { at: longAgo(1) });
@@ -31,10 +31,11 @@ export const describeUpkeep = ({ it, expect }: Suite): void => {
       c.storage.upkeep.overdue({ queuedBefore, interruptedBefore, limit: 100 });
     expect(await overdue(longAgo(4), longAgo(4))).toEqual([
       { id: queued.id, why: 'queued' },
+      { id: retried.token.taskId, why: 'retry' },
       { id: asked.token.taskId, why: 'interrupted' },
     ]);
-    expect(await overdue(longAgo(3), longAgo(2))).toEqual([]);
-    expect(await overdue(longAgo(9), longAgo(9))).toHaveLength(4);
+    expect(await overdue(longAgo(2), longAgo(2))).toEqual([]);
+    expect(await overdue(longAgo(9), longAgo(9))).toHaveLength(5);
     for (const { id } of await overdue(longAgo(9), longAgo(9))) accepted(await c.tasks.remove('all', id));
   });
 
