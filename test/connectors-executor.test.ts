@@ -123,4 +123,23 @@ describe('an executor of the SDK that', () => {
     await begun.promise;
     expect((await service.client.cancel(task.id)).status.state).toBe('TASK_STATE_CANCELED');
   });
+
+  it('is canceled before it has begun to work on an answer does not begin', async () => {
+    const working = new Map<string, () => void>();
+    await using service = await openWith(
+      async ({ taskId, task }, bus) => {
+        if (!task) bus.publish(status('TASK_STATE_INPUT_REQUIRED', 'what?'));
+        else await new Promise<void>((resolve) => void working.set(taskId, resolve));
+      },
+      async (taskId) => working.get(taskId)?.(),
+    );
+    const { caller, client, sealane } = service;
+    const { id } = await client.send('go');
+    const answer = { messageId: 'answer', role: 'ROLE_USER', taskId: id, parts: [{ text: 'this' }] } as const;
+    const { signal } = new AbortController();
+    await sealane.tasks.send(caller, { message: answer, dialect: '1.0' }, { wait: false, signal });
+    expect(await sealane.tasks.cancel(caller, id)).toMatchObject({ state: 'canceled' });
+    expect((await client.get(id)).metadata).toEqual({ reason: 'canceled' });
+    expect(working.size).toBe(0);
+  });
 });

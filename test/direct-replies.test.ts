@@ -53,6 +53,16 @@ it('an agent that replies by message does so to everything', async () => {
   ]);
 });
 
+it('a direct reply has all of the answer: long texts, files and data', async () => {
+  const client = service.client.with({ path: '/agents/sync' });
+  const { message: long } = await ask(client, '@big 100000');
+  expect(long?.parts).toEqual([{ text: 'x'.repeat(100_000) }]);
+  const parts = [{ text: 'see' }, { url: 'https://files.example/a.png', mediaType: 'image/png' }, { data: { a: 1 } }];
+  expect((await ask(client, '', { parts })).message?.parts).toEqual(parts);
+  const { message: file } = await ask(client, '@file');
+  expect(file).toMatchObject({ messageId: expect.stringMatching(/./), parts: [{ filename: 'hello.txt' }] });
+});
+
 it('an agent that replies by message and fails answers with the failed task', async () => {
   const { task } = await ask(service.client.with({ path: '/agents/sync' }), '@fail no idea');
   expect(task?.status).toMatchObject({ state: 'TASK_STATE_FAILED', message: { parts: [{ text: 'no idea' }] } });

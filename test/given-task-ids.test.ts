@@ -1,9 +1,10 @@
+import { openStore, type Storage } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../packages/sealane/src/store/postgres/index.ts';
 import { freshSchema } from './support/fresh-schema.ts';
 import { createGateAgent } from './support/gate-agent.ts';
-import { openService } from './support/service.ts';
+import { openService, type TestService } from './support/service.ts';
 
 describe('a caller that names its tasks itself', () => {
   const options = { wait: true, signal: new AbortController().signal };
@@ -46,6 +47,24 @@ describe('a caller that names its tasks itself', () => {
   it('and sends twice at once makes one task, on PostgreSQL', async () => {
     await using store = await openPostgres(freshSchema());
     await sendTwice({ store });
+  });
+
+  it.each([
+    ['was deleted', (service: TestService) => service.sealane.tasks.remove(service.caller, 'mine')],
+    ['was purged', (_service: TestService, storage: Storage) => storage.upkeep.purge({ owner: 'admin', limit: 10 })],
+  ])('and uses a name again hears of the new task, while a reader of the one that %s stalls', async (_how, remove) => {
+    await using storage = await openStore('memory');
+    await using service = await openService({ store: storage });
+    const { tasks } = service.sealane;
+    const first = await tasks.stream(service.caller, request('@ask which?', 'mine'), options);
+    const stalled = first[Symbol.asyncIterator]();
+    await stalled.next();
+    await tasks.send(service.caller, request('that', 'mine'), options);
+    await remove(service, storage);
+    const told: unknown[] = [];
+    for await (const item of await tasks.stream(service.caller, request('@sleep 20', 'mine'), options)) told.push(item);
+    expect(told.at(-1)).toMatchObject({ kind: 'event', event: { event: { state: 'completed' } } });
+    await stalled.return?.();
   });
 
   it('learns nothing of the tasks of others', async () => {

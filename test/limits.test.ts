@@ -1,4 +1,4 @@
-import { type AgentConnector, sessionKeyOf } from 'sealane';
+import { type AgentConnector, sessionKeyOf, textOf } from 'sealane';
 import { describe, expect, it } from 'vitest';
 
 import { answerOf, refusalOf, statusTextOf } from './support/a2a-client.ts';
@@ -52,6 +52,23 @@ describe('an answer that is too large', () => {
     expect(text.isWellFormed()).toBe(true);
     expect(text).toHaveLength(16 * KIB - 1);
   });
+
+  it('is copied there as it is at last, when its agent has given parts of it anew', async () => {
+    const revising = agentOf(async (_turn, io) => {
+      const say = (artifactId: string, text: string, append = false) =>
+        io.emit({ kind: 'artifact', artifact: { artifactId, parts: [{ text }] }, append });
+      await say('title', 'Draft. ');
+      await say('body', 'one');
+      await say('title', 'Report. ');
+      await say('body', 'two');
+      await say('body', ' three', true);
+      return { state: 'completed' };
+    });
+    await using service = await openService({ agents: { revising } });
+    const task = await service.client.send('hi');
+    expect(answerOf(task)).toBe('Report. two three');
+    expect(statusTextOf(task)).toBe('Report. two three');
+  });
 });
 
 describe('an owner', () => {
@@ -87,6 +104,40 @@ describe('an owner', () => {
     expect(tasks.map(({ history }) => history![0]!.parts)).toEqual([[{ text: 'three' }]]);
     (await gate.started('one')).end();
     await gate.started('three');
+  });
+});
+
+describe('where slots are short', () => {
+  const openShort = async () => {
+    const begun: string[] = [];
+    const opened = Promise.withResolvers<void>();
+    const connector = agentOf(async (turn) => {
+      begun.push(textOf(turn.message.parts));
+      await opened.promise;
+      return { state: 'completed' };
+    });
+    const agents = { first: { connector, default: true }, second: { connector } };
+    const service = await openService({ agents, settings: { slots: 1 } });
+    const { client } = service;
+    const close = () => service.close();
+    const toSecond = client.with({ path: '/agents/second' });
+    return { begun, open: () => opened.resolve(), client, toSecond, [Symbol.asyncDispose]: close };
+  };
+
+  it('what waits for one agent runs, also when others come before it and have nothing to do', async () => {
+    await using short = await openShort();
+    for (const text of ['a', 'b']) await short.toSecond.submit(text, { contextId: 'x' });
+    short.open();
+    await expect.poll(() => short.begun).toEqual(['a', 'b']);
+  });
+
+  it('agents take turns: what waits for one does not wait for all that waits for another', async () => {
+    await using short = await openShort();
+    for (const text of ['1', '2', '3', '4']) await short.client.submit(text);
+    await short.toSecond.submit('newcomer');
+    short.open();
+    await expect.poll(() => short.begun).toHaveLength(5);
+    expect(short.begun.slice(0, 3)).toContain('newcomer');
   });
 });
 

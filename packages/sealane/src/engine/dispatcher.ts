@@ -39,6 +39,12 @@ export const createDispatcher = (options: {
   const used = new Map<AgentName, number>();
   /** Agents of whom more turns may be waiting than the last claim could take. */
   const backlog = new Set<AgentName>();
+  /**
+   * The order in which agents are asked for. Who was goes behind the others, and who got a slot behind those who did
+   * not, so that none starves.
+   */
+  const places = new Map<AgentName, number>();
+  let lastPlace = 0;
   let usedInAll = 0;
   let paused: ReadonlySet<AgentName> = new Set();
   let isStopped = true;
@@ -51,26 +57,40 @@ export const createDispatcher = (options: {
     used.set(agent, (used.get(agent) ?? 0) + n);
     usedInAll += n;
   };
+  const goToTheEnd = (agent: AgentName): void => {
+    lastPlace += 1;
+    places.set(agent, lastPlace);
+  };
   const freeOf = (agent: AgentName, concurrency: number): number =>
     Math.max(0, Math.min(concurrency - (used.get(agent) ?? 0), settings.slots - usedInAll));
 
-  const claimOnce = async (mayWait: boolean): Promise<boolean> => {
+  /** The agents that there is room for, but for those `inVain`; with the number of slots that each could use. */
+  const agentsWithRoom = (inVain: ReadonlySet<AgentName>): { readonly name: AgentName; readonly room: number }[] =>
+    registry
+      .list()
+      .filter(({ name }) => !paused.has(name) && !inVain.has(name))
+      .map(({ name, concurrency }) => ({ name, room: freeOf(name, concurrency) }))
+      .filter(({ room }) => room > 0)
+      .toSorted((one, other) => (places.get(one.name) ?? 0) - (places.get(other.name) ?? 0));
+
+  /** Claims what it can; an agent that nothing waits for is `inVain` from then on. False: nobody is left to ask for. */
+  const claimOnce = async (mayWait: boolean, inVain: Set<AgentName>): Promise<boolean> => {
+    if (!lease.isValid()) return false;
+    // Reserved before the call, so that admissions meanwhile do not take them too. Half of what is free, so that they
+    // still find some; and when nobody is known to wait, one, to look. Where slots are short, not all can be asked for
+    // at once.
     const free: Record<AgentName, number> = {};
-    for (const { name, concurrency } of registry.list()) {
-      const n = paused.has(name) ? 0 : freeOf(name, concurrency);
-      if (n > 0) free[name] = n;
+    let left = settings.slots - usedInAll;
+    for (const { name, room } of agentsWithRoom(inVain)) {
+      if (left < 1) break;
+      const wanted = mayWait || backlog.has(name) ? Math.ceil(room / 2) : 1;
+      free[name] = Math.min(wanted, left);
+      left -= free[name];
+      take(name, free[name]);
+      goToTheEnd(name);
     }
     const agents = Object.keys(free);
-    if (agents.length === 0 || !lease.isValid()) return false;
-    // Reserved before the call, so that admissions meanwhile do not take them too. Half of what is free, so that they
-    // still find some; and when nobody is known to wait, one, to look.
-    let left = settings.slots - usedInAll;
-    for (const agent of agents) {
-      const wanted = mayWait || backlog.has(agent) ? Math.ceil((free[agent] ?? 0) / 2) : 1;
-      free[agent] = Math.min(wanted, left);
-      left -= free[agent];
-      take(agent, free[agent]);
-    }
+    if (agents.length === 0) return false;
     const instance = lease.instance;
     let claimed: readonly ClaimedRun[] = [];
     try {
@@ -81,19 +101,23 @@ export const createDispatcher = (options: {
         take(agent, got - (free[agent] ?? 0));
         if (got > 0 && got === free[agent]) backlog.add(agent);
         else backlog.delete(agent);
+        if (got > 0) goToTheEnd(agent);
+        else inVain.add(agent);
       }
     }
     for (const item of claimed) options.onClaimed(item, instance);
-    return claimed.length > 0;
+    return true;
   };
 
   const claimAll = async (): Promise<void> => {
     try {
       do {
         isKicked = false;
-        let mayWait = isReady;
+        const mayWait = isReady;
         isReady = false;
-        while (!isStopped && (await claimOnce(mayWait))) mayWait = true;
+        const inVain = new Set<AgentName>();
+        let isAnybodyLeft = true;
+        while (isAnybodyLeft && !isStopped) isAnybodyLeft = await claimOnce(mayWait, inVain);
       } while (isKicked && !isStopped);
     } catch (error) {
       options.onProblem(error);

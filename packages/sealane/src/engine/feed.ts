@@ -89,7 +89,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     return entry;
   };
   const leave = (id: TaskId, entry: Entry): void => {
-    if (entry.followers === 0 && entry.waiters.length === 0) entries.delete(id);
+    if (entry.followers === 0 && entry.waiters.length === 0 && entries.get(id) === entry) entries.delete(id);
   };
   const rouse = (entry: Entry): void => {
     const { sleepers } = entry;
@@ -207,10 +207,24 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     return { events, [Symbol.dispose]: dispose };
   };
 
+  const forget = (id: TaskId): void => {
+    const entry = entries.get(id);
+    if (!entry) return;
+    entry.isGone = true;
+    // Some callers name their tasks: the next of this name is another task, whoever still has to leave this one.
+    entries.delete(id);
+    rouse(entry);
+    void settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
+  };
+
   return {
     publish: (id, events, task) => {
       const entry = entries.get(id);
       if (!entry) return;
+      // It begins after what is kept under its name: that is of a task that was deleted, and nobody told us.
+      const [first] = events;
+      const kept = entry.recent.at(-1)?.event;
+      if (first?.seq === 1 && kept && kept.at < first.at) return forget(id);
       if (entry.followers > 0) keep(entry, events);
       rouse(entry);
       const settling = entry.waiters.length > 0 ? events.findLast(settles) : undefined;
@@ -225,13 +239,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         void checkWaiters('all', id, entry);
       }
     },
-    forget: (id) => {
-      const entry = entries.get(id);
-      if (!entry) return;
-      entry.isGone = true;
-      rouse(entry);
-      void settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
-    },
+    forget,
     close: () => {
       isClosed = true;
       clearInterval(poll);

@@ -29,14 +29,18 @@ export const createLiveRuns = (options: {
 }): LiveRuns & { poll(): Promise<void> } => {
   const { store } = options;
   const runs = new BriefMap<LiveRun>();
+  /** Runs whose log has something for them that could not be read yet. */
+  const behind = new WeakSet<LiveRun>();
 
   /** A run follows its log from the number of its claim, so an early cancel or answer is never missed. */
   const lookIntoLog = async (live: LiveRun): Promise<void> => {
+    behind.add(live);
     for (;;) {
       const events = await store.read('all', live.run.token.taskId, live.seenSeq, PAGE);
       live.observe(events);
-      if (events.length < PAGE) return;
+      if (events.length < PAGE) break;
     }
+    behind.delete(live);
   };
   const wake = (ids: readonly TaskId[]): void => {
     for (const id of ids) {
@@ -54,9 +58,17 @@ export const createLiveRuns = (options: {
         options.onOver(run);
       });
     },
-    observe: (id, events) => runs.get(id)?.observe(events),
+    observe: (id, events) => {
+      const live = runs.get(id);
+      if (!live || events.length === 0) return;
+      // The answers of a shared store overtake each other: a message that is heard of first may be the second in the
+      // log. So the log is asked for messages; nothing that came before a cancel matters any more.
+      const isHeardInOrder = store.exclusive || events.some(({ event }) => event.kind === 'cancel-requested');
+      if (isHeardInOrder) live.observe(events);
+      else lookIntoLog(live).catch(options.onProblem);
+    },
     wake,
-    /** Behind lost hints: cancels of runs held here, and answers to those that wait for one. */
+    /** Behind lost hints: cancels of runs held here, answers to those that wait for one, and logs that were not read. */
     poll: async () => {
       if (runs.size === 0) return;
       // Also where nobody else writes: a cancel may be committed together with the start of its turn, and heard first.
@@ -65,7 +77,7 @@ export const createLiveRuns = (options: {
       wake(
         runs
           .values()
-          .filter((live) => live.isAsking)
+          .filter((live) => live.isAsking || behind.has(live))
           .map((live) => live.run.token.taskId),
       );
     },

@@ -38,7 +38,9 @@ export class RunOutput {
   readonly #deps: Pick<RunnerDeps, 'settings' | 'persist' | 'observer'>;
   readonly #token: RunToken;
   readonly #onRefused: (why: Refusal) => void;
-  #answer = '';
+  /** The beginning of the answer, in the order in which it was said. */
+  #said: { readonly artifactId: string; readonly text: string }[] = [];
+  #saidLength = 0;
   #pending: NewEvent[] = [];
   #pendingBytes = 0;
   #isWriting = false;
@@ -65,7 +67,8 @@ export class RunOutput {
 
   /** The text of the answer so far, up to a limit; that may lie between the two halves of a character. */
   get answer(): string {
-    return this.#answer.length < STATUS_TEXT ? this.#answer : this.#answer.replace(/[\uD800-\uDBFF]$/, '');
+    const answer = this.#said.map(({ text }) => text).join('');
+    return answer.length < STATUS_TEXT ? answer : answer.replace(/[\uD800-\uDBFF]$/, '');
   }
 
   /** An agent that does not wait for the answer misses a refusal; that must not end the process. */
@@ -167,11 +170,10 @@ export class RunOutput {
     const { artifact, lastChunk, metadata } = event;
     const bytes = weighArtifact(artifact) + weighMetadata(metadata);
     // A new attempt starts its answer anew: its first chunk replaces what the lost attempt left unfinished.
-    const append = event.append === true && artifact.artifactId in this.#artifactBytes;
+    const isKnown = artifact.artifactId in this.#artifactBytes;
+    const append = event.append === true && isKnown;
     this.#pendingBytes += this.#weigh(artifact, append, bytes);
-    for (const { text } of artifact.parts) {
-      if (text !== undefined) this.#answer += text.slice(0, Math.max(0, STATUS_TEXT - this.#answer.length));
-    }
+    this.#quote(artifact, isKnown && !append);
     return {
       kind: 'artifact-added',
       artifact: copyWords(artifact),
@@ -179,6 +181,20 @@ export class RunOutput {
       ...(lastChunk && { lastChunk }),
       ...(metadata && { metadata: copyJson(metadata) }),
     };
+  }
+
+  /** An artifact that is given anew takes the place of what it said before, here as in the task. */
+  #quote({ artifactId, parts }: Artifact, isAnew: boolean): void {
+    if (isAnew) {
+      this.#said = this.#said.filter((piece) => piece.artifactId !== artifactId);
+      this.#saidLength = this.#said.reduce((sum, { text }) => sum + text.length, 0);
+    }
+    for (const part of parts) {
+      const text = part.text?.slice(0, STATUS_TEXT - this.#saidLength) ?? '';
+      if (text === '') continue;
+      this.#said.push({ artifactId, text });
+      this.#saidLength += text.length;
+    }
   }
 
   #weighStatus(message: Message | undefined, metadata: JsonObject | undefined): void {

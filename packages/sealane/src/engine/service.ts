@@ -1,6 +1,7 @@
-import { type Event, isInterrupted, isTerminal, type Message, SealaneError, type Seq } from '#domain';
+import { type Event, isInterrupted, isTerminal, SealaneError, type Seq } from '#domain';
 import type { Scope, StoredTask } from '#store';
 
+import { directReplyOf } from './direct-reply.ts';
 import type { EngineParts } from './engine.ts';
 import type { FeedEvent, Follower, Waiting } from './feed.ts';
 import { createIntake } from './intake.ts';
@@ -46,11 +47,6 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     return settled ?? (options.signal.aborted || parts.signal.aborted ? task : await requireTask(caller, task.id));
   };
 
-  const directReply = (task: StoredTask): Message | undefined =>
-    task.direct && task.state === 'completed' && task.statusMessage !== null
-      ? replyOf(JSON.parse(task.statusMessage) as Message)
-      : undefined;
-
   /** Items of a stream until `isLast`; `first` is told before, and forgotten then: a stream may last for days. */
   async function* itemsOf(
     follower: Follower,
@@ -91,7 +87,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     const settled = isSettled(task)
       ? task
       : await awaitSettled(caller, task, { waitMs: settings.waitMs, signal, isCurrent: false });
-    const message = directReply(settled);
+    const message = directReplyOf(settled);
     yield message ? { kind: 'message', message } : { kind: 'task', seq: settled.seq, task: settled };
   }
 
@@ -111,7 +107,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       const { task, again } = await takeIn(caller, request);
       const isDone = (again && isSettled(task)) || (!wait && !task.direct);
       const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent: !again });
-      const message = directReply(settled);
+      const message = directReplyOf(settled);
       return message ? { kind: 'message', message } : { kind: 'task', task: settled };
     },
 
@@ -213,9 +209,6 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     },
   };
 };
-
-/** A direct answer belongs to no task that the caller could ask for. */
-const replyOf = ({ taskId: _taskId, ...message }: Message): Message => message;
 
 async function* once(item: StreamItem | undefined): AsyncGenerator<StreamItem, void, undefined> {
   if (item) yield item;

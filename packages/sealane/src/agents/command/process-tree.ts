@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createProcReader } from './proc-reader.ts';
 import type { ProcessName, ProcessReader, ProcessRow, ProcessTable } from './process-table.ts';
 import { createPsReader } from './ps-reader.ts';
+import { shareTables } from './shared-reader.ts';
 
 /** The variable whose value marks every process of a run; nested runs list their tokens, outermost first. */
 export const TOKEN_VARIABLE = 'SEALANE_RUN_TOKEN';
@@ -44,7 +45,11 @@ export interface ProcessTree {
   end(options: { readonly graceMs: number; readonly signal?: AbortSignal }): Promise<boolean>;
 }
 
-export const systemReader = (): ProcessReader => (process.platform === 'linux' ? createProcReader() : createPsReader());
+let system: ProcessReader | undefined;
+
+/** One for all agents of this process: their trees share what they read. */
+export const systemReader = (): ProcessReader =>
+  (system ??= shareTables(process.platform === 'linux' ? createProcReader() : createPsReader()));
 
 /**
  * A blurred table that shows nobody is read again: a process may have started another and left while we looked. On a

@@ -50,7 +50,7 @@ const DIRECTIVES: Readonly<Record<string, Directive>> = {
 
 const directiveOf = (text: string): { readonly name: string; readonly argument: string } | undefined => {
   const [, name, argument] = /^@([a-z]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
-  return name !== undefined && name in DIRECTIVES ? { name, argument: argument?.trim() ?? '' } : undefined;
+  return name !== undefined && Object.hasOwn(DIRECTIVES, name) ? { name, argument: argument?.trim() ?? '' } : undefined;
 };
 
 export const createEchoAgent = (): AgentConnector => ({

@@ -109,12 +109,15 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
     }
   });
 
+  const context = await contextOf(turn);
+  // Whoever is told to cancel what it has not begun yet has nothing to cancel, and begins it afterwards.
+  if (io.signal.aborted) return { state: 'canceled' };
   // An abort has no listener's error to give to anybody either; a cancel that fails leaves the run to its grace period.
   const cancel = async (): Promise<void> => executor.cancelTask(turn.taskId, bus);
   const onAbort = (): void => void cancel().catch(() => undefined);
   io.signal.addEventListener('abort', onAbort, { once: true });
   try {
-    await executor.execute(await contextOf(turn), bus);
+    await executor.execute(context, bus);
   } catch (error) {
     // The first end that it published is the end, whatever it does after that.
     if (!end) throw error;
