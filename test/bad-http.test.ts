@@ -74,7 +74,7 @@ describe('a caller from elsewhere is refused', () => {
 });
 
 describe('an address or a method that is not there is answered in JSON', () => {
-  it.each(['/', '/a2a', '/agents/echo'])('GET %s says what to use instead', async (path) => {
+  it.each(['/', '/a2a', '/a2a/v1', '/agents/echo'])('GET %s says what to use instead', async (path) => {
     const response = await fetch(service.url + path, { headers: { authorization: 'Bearer the-admin-key' } });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
@@ -83,7 +83,7 @@ describe('an address or a method that is not there is answered in JSON', () => {
 
   it.each([
     '/nothing',
-    '/a2a/v1',
+    '/a2a/v2',
     '/agents',
     '/agents/echo/extra',
     '/admin/nothing',

@@ -201,6 +201,15 @@ describe('a client of 0.1', () => {
     expect((await send(randomUUID(), '@reject no')).status.state).toBe('failed');
     expect((await send(randomUUID(), '@auth sign in')).status.state).toBe('input-required');
     expect((await send(randomUUID(), '@fail oh')).status.state).toBe('failed');
+    // A stream ends with what it is told is a question, also where later versions wait for a sign-in elsewhere.
+    const heard = await hear('tasks/sendSubscribe', say(randomUUID(), '@auth sign in'));
+    expect(heard.at(-1)).toMatchObject({ status: { state: 'input-required' }, final: true });
+  });
+
+  it('is held for its answer as long as is configured, and gets the task as it is then', async () => {
+    await using hurried = await openService({ settings: { waitMs: 50 } });
+    const task = await send(randomUUID(), '@sleep 60000', {}, hurried.client);
+    expect(task.status.state).toBe('working');
   });
 
   it('gets a direct reply as a task that has ended', async () => {
@@ -274,9 +283,12 @@ describe('a client of 0.1', () => {
   it('is refused with the codes of 0.1, and its task is called as it calls it', async () => {
     const id = 'done-01';
     await send(id, 'hello');
+    await send('canceled-01', '@ask what?');
+    await ask('tasks/cancel', { id: 'canceled-01' });
     const failures = {
       'a message to an ended task': [() => ask('tasks/send', say(id, 'more')), -32009],
       'a cancel of an ended task': [() => ask('tasks/cancel', { id }), -32002],
+      'a cancel of a canceled task': [() => ask('tasks/cancel', { id: 'canceled-01' }), -32002],
       'following an ended task': [() => ask('tasks/resubscribe', { id }), -32009],
       'an unknown agent': [
         () => ask('tasks/send', say(randomUUID(), 'hi', { metadata: { executor: 'nobody' } })),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { textOf } from 'sealane';
+import { createEchoAgent, textOf } from 'sealane';
 import { describe, expect, it } from 'vitest';
 
 import { answerOf, refusalOf, statusTextOf } from './support/a2a-client.ts';
@@ -187,6 +187,38 @@ describe('a message to a task', () => {
     expect((await client.send('this', { taskId: asked.id, contextId: 'mine' })).status.state).toBe(
       'TASK_STATE_COMPLETED',
     );
+  });
+
+  it('must bring what its agent demands of every message, at whatever address and in whatever version', async () => {
+    const uri = 'urn:example:required';
+    const strict = { extensions: [{ uri, required: true }], inputModes: ['text/plain'] };
+    await using service = await openService({
+      agents: {
+        echo: { connector: createEchoAgent(), default: true },
+        strict: { connector: createEchoAgent(), ...strict },
+      },
+    });
+    const headers = { 'a2a-extensions': uri };
+    const [client, addressed] = [service.client, service.client.with({ path: '/agents/strict' })];
+    const { id: taskId } = await client.send('@ask what?', { metadata: { executor: 'strict' }, headers });
+    const parts = [{ data: 1, mediaType: 'application/json' }];
+    const image = { kind: 'file', file: { bytes: 'aGk=', mimeType: 'image/png' } };
+    const old = (named: Record<string, string>) =>
+      client.call(
+        'message/send',
+        { message: { kind: 'message', messageId: randomUUID(), role: 'user', taskId, parts: [image] } },
+        { 'a2a-version': '0.3', ...named },
+      );
+    expect((await refusalOf(client.send('this', { taskId }))).code).toBe(-32008);
+    expect((await refusalOf(client.stream('this', { taskId }))).code).toBe(-32008);
+    expect((await refusalOf(old({}))).code).toBe(-32008);
+    expect((await refusalOf(client.send('', { taskId, parts, headers }))).code).toBe(-32005);
+    expect((await refusalOf(addressed.send('', { taskId, parts, headers }))).code).toBe(-32005);
+    expect((await refusalOf(old(headers))).code).toBe(-32005);
+    expect((await client.send('this', { taskId, headers })).status.state).toBe('TASK_STATE_COMPLETED');
+    // Nobody else is asked for it.
+    const asked = await client.send('@ask what?');
+    expect((await client.send('', { taskId: asked.id, parts })).status.state).toBe('TASK_STATE_COMPLETED');
   });
 
   it('may point at tasks that the caller can see, and at no others', async () => {

@@ -115,6 +115,26 @@ describe('a webhook', () => {
     }
   });
 
+  it('of an older dialect that has a token alone finds it as a bearer token, too', async () => {
+    await using receiver = await startReceiver();
+    await using service = await openService({ allowPrivateWebhooks, push });
+    const sentTo = async (dialect: string, authentication?: { readonly scheme: string }): Promise<unknown> => {
+      const url = `${receiver.url}/${dialect}-${authentication?.scheme}`;
+      const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] } as const;
+      const config = { url, dialect, token: 'tok', taskName: 'mine', ...(authentication && { authentication }) };
+      const options = { wait: true, signal: new AbortController().signal };
+      await service.sealane.tasks.send(service.caller, { message, dialect, push: config }, options);
+      const [first] = await receiver.first(new URL(url).pathname, 1);
+      expect(first?.headers['x-a2a-notification-token']).toBe('tok');
+      return first?.headers.authorization;
+    };
+    expect(await sentTo('0.3')).toBe('Bearer tok');
+    expect(await sentTo('0.1')).toBe('Bearer tok');
+    expect(await sentTo('0.3', { scheme: 'Bearer' })).toBe('Bearer tok');
+    expect(await sentTo('0.3', { scheme: 'Basic' })).toBeUndefined();
+    expect(await sentTo('1.0')).toBeUndefined();
+  });
+
   it('that is slow, dead or refuses delays neither the task nor the others', async () => {
     await using receiver = await startReceiver();
     const gate = createGateAgent();

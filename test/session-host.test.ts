@@ -88,6 +88,34 @@ describe('a host of sessions', () => {
     agent.completeTask(c.id);
   });
 
+  it('takes in tasks that it has made and named itself, and says what became of them', async () => {
+    await using host = await openHost();
+    const { sessions, agent } = host;
+    const taskOf = (id: string, text: string) => ({
+      id,
+      contextId: 'ctx-123',
+      metadata: { by: 'the host' },
+      history: [{ messageId: `m-${id}`, role: 'ROLE_USER', parts: [{ text }] } as const],
+    });
+    await sessions.dispatch(taskOf('mine-1', 'first'));
+    await sessions.dispatch(taskOf('mine-2', 'second'));
+    expect(await host.handed(0)).toMatchObject({ id: 'mine-1', text: 'first' });
+    expect(await sessions.getTask('mine-2')).toMatchObject({
+      status: { state: 'submitted' },
+      metadata: { by: 'the host', queuedAt: expect.any(Number) },
+    });
+    await agent.onTaskComplete('mine-1', { response: 'done' });
+    expect((await host.handed(1)).id).toBe('mine-2');
+    const watching = await host.client.subscribe('mine-2');
+    await agent.onTaskComplete('mine-2', { error: new Error('It went wrong.') });
+    await watching.until(isState('TASK_STATE_FAILED'));
+    const [first, second] = [await sessions.getTask('mine-1'), await sessions.getTask('mine-2', { historyLength: 1 })];
+    expect(first).toMatchObject({ status: { state: 'completed' }, artifacts: [{ parts: [{ text: 'done' }] }] });
+    expect([second.status.state, second.history.length]).toEqual(['failed', 1]);
+    expect((await sessions.getTask('mine-1', { historyLength: 0 })).history).toEqual([]);
+    await expect(sessions.dispatch({ id: 'mine-3' })).rejects.toThrow('nothing is to be done');
+  });
+
   it('works in several contexts at the same time', async () => {
     await using host = await openHost();
     const tasks = [await host.send('here', 'ctx-123'), await host.send('there', 'ctx-456')];

@@ -1,4 +1,4 @@
-import { createTaskRecords, createTaskShelf, SealaneError, type TaskInput, type ViewTask } from 'sealane';
+import { createTaskRecords, createTaskShelf, SealaneError, type ShelfInput } from 'sealane';
 import { openStore, type Storage } from 'sealane/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -13,7 +13,7 @@ afterAll(() => storage.close());
 
 let owners = 0;
 const newOwner = (): string => `owner-${(owners += 1)}`;
-const idsOf = (tasks: readonly ViewTask[]): readonly string[] => tasks.map(({ id }) => id);
+const idsOf = (tasks: readonly { readonly id: string }[]): readonly string[] => tasks.map(({ id }) => id);
 
 describe('task records', () => {
   it('create, get, update and delete whole tasks; what is missing is null or false', async () => {
@@ -60,6 +60,24 @@ describe('task records', () => {
     expect(await records.update('r-2', { metadata: { note: 'corrected' } })).toMatchObject({
       status: { state: 'completed' },
       metadata: { note: 'corrected' },
+    });
+  });
+
+  it('keep what each of several updates at the same moment has changed', async () => {
+    const records = createTaskRecords({ storage, owner: newOwner() });
+    await records.create({ id: 'several', status: { state: 'working' } });
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } as const;
+    await Promise.all([
+      records.update('several', { metadata: { a: 1 } }),
+      records.update('several', { history: [message] }),
+      records.update('several', { artifacts: [{ artifactId: 'a', parts: [{ text: 'x' }] }] }),
+      records.update('several', { status: { state: 'completed' } }),
+    ]);
+    expect(await records.get('several')).toMatchObject({
+      status: { state: 'completed' },
+      metadata: { a: 1 },
+      history: [message],
+      artifacts: [{ artifactId: 'a' }],
     });
   });
 
@@ -132,7 +150,7 @@ describe('task records', () => {
 });
 
 describe('a task shelf', () => {
-  const taskOf = (id: string, extra: Partial<TaskInput> = {}): TaskInput => ({
+  const taskOf = (id: string, extra: Partial<ShelfInput> = {}): ShelfInput => ({
     id,
     contextId: 'ctx',
     status: { state: 'working' },
@@ -146,12 +164,12 @@ describe('a task shelf', () => {
     );
     expect(await shelf.get('s-1')).toMatchObject({
       kind: 'task',
-      status: { state: 'working', message: { parts: [{ text: 'on it' }] }, timestamp: '2026-01-01T00:00:00.000Z' },
+      status: { state: 'working', message: 'on it', timestamp: '2026-01-01T00:00:00.000Z' },
     });
     await shelf.save(taskOf('s-1', { metadata: { second: true } }));
     await shelf.save(taskOf('s-1', { metadata: { second: true } }));
     expect(await shelf.get('s-1')).toMatchObject({ metadata: { second: true } });
-    expect(await shelf.get('s-1')).not.toHaveProperty('status.message');
+    expect(await shelf.get('s-1')).toHaveProperty('status.message', null);
     expect([await shelf.delete('s-1'), await shelf.delete('s-1'), await shelf.get('s-1')]).toEqual([true, false, null]);
   });
 
@@ -167,9 +185,52 @@ describe('a task shelf', () => {
     const third = await shelf.list({ limit: 3, cursor: second.nextCursor });
     expect([idsOf(third.tasks), third.nextCursor]).toEqual([['o-6'], null]);
     expect(idsOf((await shelf.list({ contextId: 'odd' })).tasks)).toEqual(['o-1', 'o-3', 'o-5']);
-    expect(await shelf.list({ cursor: 'nobody' })).toEqual({ tasks: [], nextCursor: null });
     // The last page is full and still the last.
     expect((await shelf.list({ limit: 7 })).nextCursor).toBeNull();
+  });
+
+  it('goes on behind a cursor whose task was deleted, and says so when it never had one', async () => {
+    const owner = newOwner();
+    const shelf = createTaskShelf({ storage, owner });
+    for (let number = 0; number < 6; number += 1) await shelf.save(taskOf(`d-${number}`));
+    const { nextCursor } = await shelf.list({ limit: 2 });
+    // Somebody who has not listed before finds the place as well, while the task is there.
+    const other = createTaskShelf({ storage, owner });
+    expect(idsOf((await other.list({ limit: 2, cursor: 'd-3' })).tasks)).toEqual(['d-4', 'd-5']);
+    expect(await other.list({ cursor: 'd-5' })).toEqual({ tasks: [], nextCursor: null });
+    await shelf.delete(nextCursor!);
+    expect(idsOf((await shelf.list({ limit: 2, cursor: nextCursor })).tasks)).toEqual(['d-2', 'd-3']);
+    await expect(shelf.list({ cursor: 'nobody' })).rejects.toThrow('There is no task "nobody" any more');
+  });
+
+  it('has the statuses that a task had before as its history: those that came with it, else those of its log', async () => {
+    const shelf = createTaskShelf({ storage, owner: newOwner() });
+    const submitted = { state: 'submitted', message: null, timestamp: '2026-01-01T00:00:00.000Z' } as const;
+    const working = { state: 'working', message: 'on it', timestamp: '2026-01-01T00:00:01.000Z' } as const;
+    const completed = { state: 'completed', message: 'done', timestamp: '2026-01-01T00:00:02.000Z' } as const;
+    const given = { ...taskOf('h-1'), status: completed, history: [submitted, working], metadata: { a: 1 } };
+    await shelf.save(given);
+    expect(await shelf.get('h-1')).toEqual({ ...given, kind: 'task', artifacts: [] });
+    for (const status of [submitted, working, working, completed]) await shelf.save(taskOf('h-2', { status }));
+    const expected = { status: completed, history: [submitted, working], metadata: {} };
+    expect(await shelf.get('h-2')).toMatchObject(expected);
+    expect((await shelf.list()).tasks[1]).toMatchObject(expected);
+  });
+
+  it('shows tasks of the engine in the same form', async () => {
+    await using service = await openService();
+    const shelf = createTaskShelf({ storage: service.sealane.storage, owner: service.caller.owner });
+    const { id } = await service.client.send('@ask which?');
+    await service.client.send('this one', { taskId: id });
+    const task = await shelf.get(id);
+    expect(task).toMatchObject({ status: { state: 'completed', message: 'this one' } });
+    expect(task!.history.map(({ state, message }) => [state, message])).toEqual([
+      ['submitted', null],
+      ['working', null],
+      ['input-required', 'which?'],
+      ['submitted', null],
+      ['working', null],
+    ]);
   });
 
   it('moves a limit outside 1 to 200 inside, and lists 50 without one', async () => {
@@ -217,12 +278,15 @@ describe('a task shelf', () => {
       taskId: 'w-1',
       url: 'https://example.com/hook',
       token: 'secret',
+      authentication: null,
       status: 'active',
     });
     await shelf.savePushConfig('w-1', { url: 'https://example.com/other', status: 'failed' });
     expect(await shelf.getPushConfig('w-1')).toEqual({
       taskId: 'w-1',
       url: 'https://example.com/other',
+      token: null,
+      authentication: null,
       status: 'failed',
     });
     expect([await shelf.deletePushConfig('w-1'), await shelf.deletePushConfig('w-1')]).toEqual([true, false]);

@@ -70,7 +70,18 @@ export const rememberPlace = ({ url, dataDir, config }: Place): void => {
   };
 };
 
-const CALLS_SERVICE = new Set(['send', 'watch', 'tasks', 'lanes', 'approvals', 'keys', 'invite', 'doctor', 'backup']);
+const CALLS_SERVICE = new Set([
+  'send',
+  'watch',
+  'tasks',
+  'export',
+  'lanes',
+  'approvals',
+  'keys',
+  'invite',
+  'doctor',
+  'backup',
+]);
 const READS_FOLDER = new Set([...CALLS_SERVICE, 'serve', 'key', 'config', 'restore']);
 
 const withPlace = (words: readonly string[]): readonly string[] => {

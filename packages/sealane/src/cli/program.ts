@@ -4,6 +4,7 @@ import { addApprovalsCommand } from './commands/approvals.ts';
 import { addBackupCommand } from './commands/backup.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
+import { addExportCommand } from './commands/export.ts';
 import { addInitCommand } from './commands/init.ts';
 import { addInviteCommand } from './commands/invite.ts';
 import { addKeysCommand } from './commands/keys.ts';
@@ -38,6 +39,7 @@ export const createProgram = (version: string): Command => {
     addSendCommand,
     addWatchCommand,
     addTasksCommand,
+    addExportCommand,
     addLanesCommand,
     addApprovalsCommand,
     addKeysCommand,

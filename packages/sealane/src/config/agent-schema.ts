@@ -26,6 +26,9 @@ const extensionSchema = z.strictObject({
   params: z.record(z.string(), z.json()).optional().describe('What the extension wants to be told on the card'),
 });
 
+/** Timers cannot be set for longer: 24 days. */
+export const LONGEST_RUN_MINUTES = 34_560;
+
 /** What every agent can say about itself. Only the number of parallel runs depends on what a run costs. */
 const commonSettings = (concurrency: number) => ({
   default: z.boolean().default(false).describe('Takes the messages that name no agent'),
@@ -34,6 +37,7 @@ const commonSettings = (concurrency: number) => ({
   timeoutMinutes: z
     .number()
     .positive()
+    .max(LONGEST_RUN_MINUTES)
     .optional()
     .describe("Ends a turn's work, across attempts; tasks.timeoutMinutes without it"),
   recovery: z

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 
 import { z } from 'zod';
 
-import { agentSchema } from './agent-schema.ts';
+import { agentSchema, LONGEST_RUN_MINUTES } from './agent-schema.ts';
 
 const MIB = 1024 * 1024;
 
@@ -86,7 +86,12 @@ const WEEK_SECONDS = 7 * 24 * 3600;
 
 const tasksSchema = z.strictObject({
   ttlDays: z.number().min(0).default(7).describe('Days that ended tasks are kept; 0 keeps them'),
-  timeoutMinutes: z.number().positive().default(30).describe("Ends a turn's work, across attempts"),
+  timeoutMinutes: z
+    .number()
+    .positive()
+    .max(LONGEST_RUN_MINUTES)
+    .default(30)
+    .describe("Ends a turn's work, across attempts"),
   queueTimeoutMinutes: z.number().positive().default(1440).describe('How long a turn may wait in its lane'),
   inputTimeoutMinutes: z.number().positive().default(10_080).describe('How long a task may wait for an answer'),
   waitSeconds: z
@@ -118,8 +123,12 @@ const limitsSchema = z.strictObject({
     .int()
     .min(1024)
     .default(64 * MIB)
-    .describe('One task with all its artifacts'),
-  ratePerMinute: z.int().min(1).default(6000).describe('Requests of one caller in a minute'),
+    .describe('The artifacts of one run together'),
+  ratePerMinute: z
+    .int()
+    .min(1)
+    .default(6000)
+    .describe('Requests of one key in a minute, for keys without a rate of their own'),
   unreadBytes: z
     .int()
     .min(0)

@@ -205,6 +205,8 @@ describe('the extended card of A2A 0.2', () => {
     expect(headers.get('cache-control')).toBe('no-store');
     expect(card()).toMatchObject({ url: `${test.url}/a2a`, skills: [{ id: 'echo' }, { id: 'private' }] });
     expect((await get(`/agents/private${path}`, AUTH)).card()).toMatchObject({ url: `${test.url}/agents/private` });
+    // Clients that found the card below /a2a look for this one there, too.
+    expect((await get(`/a2a${path}`, AUTH)).card()).toMatchObject({ url: `${test.url}/a2a` });
     const { secret } = await test.keys.create({ name: 'echo-too', agents: ['echo'] }, 'admin');
     const mine = await get(path, { authorization: `Bearer ${secret}` });
     expect(mine.text).not.toContain('private');

@@ -16,8 +16,8 @@ const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, st
   fetch(test.url, { method: 'POST', headers, body });
 
 describe('a call', () => {
-  it('is answered on /, /a2a and /agents/<name>, with and without a trailing slash', async () => {
-    for (const path of ['/', '/a2a', '/a2a/', '/agents/echo', '/agents/echo/', '//']) {
+  it('is answered on /, /a2a, /a2a/v1 and /agents/<name>, with and without a trailing slash', async () => {
+    for (const path of ['/', '/a2a', '/a2a/', '/a2a/v1', '/agents/echo', '/agents/echo/', '//']) {
       const { status, headers, body } = await test.call('SendMessage', message('hi'), { path });
       expect(status, path).toBe(200);
       expect(headers.get('content-type')).toBe('application/json');

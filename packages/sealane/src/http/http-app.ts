@@ -134,8 +134,10 @@ const addKeyedRoutes = (
   const POST = createRpcHandler(callDeps);
   add('/', { POST });
   add('/a2a', { POST });
+  // Where the channel of OpenClaw takes calls: its peers need to change no more than the host.
+  add('/a2a/v1', { POST });
   add('/agents/:name', { POST });
-  for (const base of ['', '/agents/:name']) {
+  for (const base of ['', '/a2a', '/agents/:name']) {
     add(`${base}/agent/authenticatedExtendedCard`, { GET: createExtendedCardHandler(callDeps) });
   }
   app.register(async (rest) => addRestRoutes(rest, callDeps, findAddress));

@@ -32,20 +32,24 @@ export const streamOptionsOf = ({ headers, signal }: CallContext) => {
 };
 
 /** The engine's request of a decoded send, after everything that the protocol itself can refuse. */
-export const sendRequestOf = (
+export const sendRequestOf = async (
   sent: Sending,
   dialect: string,
   context: CallContext,
-  { registry, capabilities }: Pick<ProtocolDeps, 'registry' | 'capabilities'>,
-): SendRequest => {
+  deps: Pick<ProtocolDeps, 'registry' | 'capabilities' | 'service'>,
+): Promise<SendRequest> => {
   const { message, metadata, push, givenTaskId } = sent;
-  if (push !== undefined && !capabilities.pushNotifications) throw noPush();
+  if (push !== undefined && !deps.capabilities.pushNotifications) throw noPush();
   const agent = context.agent ?? sent.executor;
-  // A follow-up goes to its task's agent, whatever it names.
-  if (message.taskId === undefined) {
-    const { agents } = context.caller;
-    const entry = registry.require(agent, agents);
-    if (agent !== context.agent) requireExtensions(negotiateExtensions(entry, context.headers, agents));
+  const { agents } = context.caller;
+  const { taskId } = message;
+  const entry =
+    taskId === undefined
+      ? deps.registry.require(agent, agents)
+      : await demandingAgentOf(taskId, callerOf(context, sent.tenant), deps);
+  if (entry) {
+    const isAddressed = taskId === undefined && agent === context.agent;
+    if (!isAddressed) requireExtensions(negotiateExtensions(entry, context.headers, agents));
     if (mayUse(agents, entry.name)) requireInputModes(entry, message);
   }
   const facts = decodeSendFacts(context.headers);
@@ -59,6 +63,20 @@ export const sendRequestOf = (
   }
   return request;
 };
+
+/**
+ * A follow-up goes to its task's agent, whatever it names. Which one that is costs a look at the task, so nobody looks
+ * where no agent demands anything.
+ */
+const demandingAgentOf = async (
+  taskId: string,
+  caller: Caller,
+  { registry, service }: Pick<ProtocolDeps, 'registry' | 'service'>,
+): Promise<AgentEntry | undefined> =>
+  registry.list().some(isDemanding) ? registry.find((await service.get(caller, taskId)).agent) : undefined;
+
+const isDemanding = ({ inputModes, extensions }: AgentEntry): boolean =>
+  !inputModes.includes('*/*') || extensions.some(({ required }) => required);
 
 /** A part that says what it is must be something that the agent takes. */
 const requireInputModes = ({ inputModes, name }: AgentEntry, { parts }: Message): void => {

@@ -15,7 +15,7 @@ export const createV1Dialect = (deps: ProtocolDeps): Dialect => {
 
   const send: Method = async (params, context) => {
     const sent = decodeSendParams(params);
-    const request = sendRequestOf(sent, DIALECT, context, deps);
+    const request = await sendRequestOf(sent, DIALECT, context, deps);
     const outcome = await service.send(callerOf(context, sent.tenant), request, {
       wait: !sent.returnImmediately,
       signal: context.signal,
@@ -28,7 +28,7 @@ export const createV1Dialect = (deps: ProtocolDeps): Dialect => {
   const stream: Method = async (params, context) => {
     requireStreaming(deps);
     const sent = decodeSendParams(params);
-    const request = sendRequestOf(sent, DIALECT, context, deps);
+    const request = await sendRequestOf(sent, DIALECT, context, deps);
     const items = await service.stream(callerOf(context, sent.tenant), request, streamOptionsOf(context));
     return { items, encode: (item) => encodeStreamItem(item, sent.historyLength) };
   };

@@ -42,15 +42,16 @@ export const createDeliver = (options: {
 }): Deliver => {
   const { tasks, client, encode, userAgent, observers } = options;
 
-  const headersOf = ({ dialect, token, authentication }: PushConfig, contentType: string): Record<string, string> => ({
-    'content-type': contentType,
-    'a2a-version': dialect,
-    'user-agent': userAgent,
-    ...(authentication?.credentials !== undefined && {
-      authorization: `${authentication.scheme} ${authentication.credentials}`,
-    }),
-    ...(token !== undefined && { 'x-a2a-notification-token': token }),
-  });
+  const headersOf = (config: PushConfig, contentType: string): Record<string, string> => {
+    const authorization = authorizationOf(config);
+    return {
+      'content-type': contentType,
+      'a2a-version': config.dialect,
+      'user-agent': userAgent,
+      ...(authorization !== undefined && { authorization }),
+      ...(config.token !== undefined && { 'x-a2a-notification-token': config.token }),
+    };
+  };
 
   return async ({ claim: { taskId }, contextId, webhook }, event, { isRepeated, signal }) => {
     const config = pushConfigOf(webhook);
@@ -76,6 +77,13 @@ export const createDeliver = (options: {
       return tell('failed');
     }
   };
+};
+
+/** Receivers from before 1.0 look for the token of a webhook that has nothing else where keys are. */
+const authorizationOf = ({ dialect, token, authentication }: PushConfig): string | undefined => {
+  if (authentication?.credentials !== undefined) return `${authentication.scheme} ${authentication.credentials}`;
+  const isBearer = (authentication?.scheme ?? 'bearer').toLowerCase() === 'bearer';
+  return token !== undefined && isBearer && dialect.startsWith('0.') ? `Bearer ${token}` : undefined;
 };
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '');

@@ -4,9 +4,10 @@
  * `task-shelf.ts` a smaller one with a capacity, `session-service.ts` the service for hosts that own the sessions.
  */
 export { createSessionAgent, createSessionService } from './session-service.ts';
-export type { SessionAgent, SessionHost, SessionService } from './session-service.ts';
+export type { SessionAgent, SessionHost, SessionService, TaskResult } from './session-service.ts';
 export { createTaskRecords } from './task-records.ts';
 export type { ListTasksParams, ListTasksResult, TaskRecords, TaskRecordsOptions } from './task-records.ts';
 export { createTaskShelf } from './task-shelf.ts';
-export type { ShelfPushConfig, TaskShelf, TaskShelfOptions } from './task-shelf.ts';
+export type { KeptPushConfig, ShelfPushConfig, TaskShelf, TaskShelfOptions } from './task-shelf.ts';
+export type { ShelfInput, ShelfStatus, ShelfTask } from './shelf-task.ts';
 export type { TaskInput, ViewTask } from './seed-task.ts';

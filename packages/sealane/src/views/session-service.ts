@@ -1,9 +1,9 @@
 import { type AgentConnector, type RunIo, sessionKeyOf, type Turn, type TurnEnd } from '#agents';
-import type { Message, State } from '#domain';
+import { type Message, SealaneError, type State } from '#domain';
 import type { Caller, ListRequest, SendRequest, StreamItem, TaskService } from '#engine';
 import type { Storage, StoredTask } from '#store';
 
-import { type ViewTask, viewOf } from './seed-task.ts';
+import { type TaskInput, type ViewTask, viewOf } from './seed-task.ts';
 
 /** What a host with sessions of its own has to offer: take a message for a session, and stop what it is doing. */
 export interface SessionHost {
@@ -26,7 +26,15 @@ export interface SessionAgent {
   onSessionComplete(sessionKey: string): void;
   completeTask(taskId: string, response?: string): void;
   failTask(taskId: string, error: unknown): void;
+  /** One of the two, by what there is. */
+  onTaskComplete(taskId: string, result: TaskResult): Promise<void>;
   getActiveTaskForSession(sessionKey: string): string | undefined;
+}
+
+/** What became of a task in its session: an answer, or what went wrong. */
+export interface TaskResult {
+  readonly response?: string;
+  readonly error?: unknown;
 }
 
 interface Active {
@@ -73,6 +81,21 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
     }
   };
 
+  const completeTask = (taskId: string, response?: string): void => {
+    const active = byTask.get(taskId);
+    if (!active) return;
+    if (response !== undefined) say(active, response);
+    active.end({ state: 'completed' });
+  };
+  const failTask = (taskId: string, error: unknown): void => {
+    const active = byTask.get(taskId);
+    active?.end({
+      state: 'failed',
+      message: active.io.say(error instanceof Error ? error.message : String(error)),
+      reason: 'agent',
+    });
+  };
+
   return {
     connector: { kind: 'sessions', session: sessionKeyOf, run, stop: async () => 'dead', close: async () => undefined },
     onSessionMessage: (sessionKey, message) => {
@@ -81,20 +104,10 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
         say(active, typeof message === 'string' ? message : message.parts.map((part) => part.text ?? '').join(''));
     },
     onSessionComplete: (sessionKey) => bySession.get(sessionKey)?.end({ state: 'completed' }),
-    completeTask: (taskId, response) => {
-      const active = byTask.get(taskId);
-      if (!active) return;
-      if (response !== undefined) say(active, response);
-      active.end({ state: 'completed' });
-    },
-    failTask: (taskId, error) => {
-      const active = byTask.get(taskId);
-      active?.end({
-        state: 'failed',
-        message: active.io.say(error instanceof Error ? error.message : String(error)),
-        reason: 'agent',
-      });
-    },
+    completeTask,
+    failTask,
+    onTaskComplete: async (taskId, { response, error }) =>
+      error === undefined ? completeTask(taskId, response) : failTask(taskId, error),
     getActiveTaskForSession: (sessionKey) => bySession.get(sessionKey)?.turn.taskId,
   };
 };
@@ -102,7 +115,13 @@ export const createSessionAgent = (host: SessionHost): SessionAgent => {
 /** The service for one caller, under the names that hosts of sessions use. */
 export interface SessionService {
   sendMessage(request: { readonly message: Message; readonly wait?: boolean }): Promise<ViewTask | Message>;
-  getTask(id: string): Promise<ViewTask>;
+  /**
+   * Takes in a task that its caller has made and named: the last message of its history is what has to be done. It
+   * begins at once, or waits in its lane; a task of this name that is there already is continued.
+   */
+  dispatch(task: TaskInput): Promise<void>;
+  /** With `historyLength`, the last messages only. */
+  getTask(id: string, params?: { readonly historyLength?: number }): Promise<ViewTask>;
   listTasks(
     params?: Partial<ListRequest>,
   ): Promise<{ readonly tasks: readonly ViewTask[]; readonly nextPageToken: string | null }>;
@@ -150,7 +169,24 @@ export const createSessionService = (options: {
       const outcome = await tasks.send(caller, request(message), { wait, signal: new AbortController().signal });
       return outcome.kind === 'task' ? viewOf(outcome.task) : outcome.message;
     },
-    getTask: async (id) => viewOf(await tasks.get(caller, id)),
+    dispatch: async ({ id, contextId, history = [], metadata }) => {
+      const asked = history.at(-1);
+      if (!asked) {
+        throw new SealaneError('invalid-params', `Task "${id}" has no message in its history: nothing is to be done.`);
+      }
+      const { taskId: _taskId, ...message } = asked;
+      const sent = request({ ...message, ...(contextId !== undefined && { contextId }) });
+      await tasks.send(
+        caller,
+        { ...sent, givenTaskId: id, ...(metadata && { metadata }) },
+        { wait: false, signal: new AbortController().signal },
+      );
+    },
+    getTask: async (id, { historyLength } = {}) => {
+      const task = viewOf(await tasks.get(caller, id));
+      if (historyLength === undefined) return task;
+      return { ...task, history: historyLength > 0 ? task.history.slice(-historyLength) : [] };
+    },
     listTasks: async (params = {}) => {
       const page = await tasks.list(caller, { limit: 50, withArtifacts: true, ...params });
       return { tasks: page.tasks.map(viewOf), nextPageToken: page.next ?? null };

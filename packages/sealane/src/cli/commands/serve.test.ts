@@ -22,6 +22,27 @@ test('serve prints one ready line and what to try next, and all of that works', 
   expect(stdout).not.toContain('curl');
 });
 
+test('a key that was given by a flag is asked for in what to try next, because no other command could find it', async () => {
+  using cli = setUpCli();
+  const service = await startService(cli, ['--admin-key', 'sl_given']);
+  const said = await service.saw(/(try it [^]*the key .*\n)/);
+  const [, command = ''] = /try it {4}sealane (.*)\n/.exec(said) ?? [];
+  expect(said).toContain('the key   the one of --admin-key\n');
+  const words = command.split(' ').map((word) => (word === 'KEY' ? 'sl_given' : word));
+  expect(await cli.run(words)).toMatchObject({ code: 0, stdout: 'hello\n' });
+  service.child.kill('SIGTERM');
+  await service.done;
+});
+
+test('what to try next works also where the service listens on every address', async () => {
+  using cli = setUpCli();
+  const service = await startService(cli, ['--host', '0.0.0.0', '--insecure-http']);
+  const [, command = ''] = /try it {4}sealane (.*)\n/.exec(await service.saw(/(try it .*\n)/)) ?? [];
+  expect(await cli.run(command.split(' '))).toMatchObject({ code: 0, stdout: 'hello\n' });
+  service.child.kill('SIGTERM');
+  await service.done;
+});
+
 test('what was sent is there after a restart', async () => {
   using cli = setUpCli();
   const first = await startService(cli);

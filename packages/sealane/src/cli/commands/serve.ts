@@ -4,6 +4,7 @@ import {
   adminKeyFile,
   configSchema,
   ensureAdminKey,
+  isLoopback,
   OVERRIDES,
   storeTarget,
   watchConfig,
@@ -164,26 +165,39 @@ const reload = async (
   }
 };
 
+/** The flag or variable that the key was given by: commands typed elsewhere do not know it, and find another or none. */
+const givenKey = (sourceOf: LoadedConfig['sourceOf']): { readonly name: string } | undefined => {
+  const given = [sourceOf(['adminKey']), sourceOf(['adminKeyFile'])].filter((source) => 'name' in source);
+  return given.find(({ kind }) => kind === 'flag') ?? given[0];
+};
+
 /** The commands need the address and the folder only where they would not find them themselves. */
 const whatToTry = (
   { options }: CliContext,
   { config, sourceOf }: LoadedConfig,
-  { url, grpcAddress }: Service,
+  { url: listening, grpcAddress }: Service,
 ): readonly string[] => {
   const folder = options.dataDir === undefined ? [] : ['--data-dir', options.dataDir];
   const file = options.config === undefined ? [] : ['--config', options.config];
+  // A service that listens everywhere is called at one address, and at ours it is trusted with our key.
+  const { port } = new URL(listening);
+  const url = urlOf({ host: config.host, port: Number(port || 80) });
   const isFound = sourceOf(['port']).kind !== 'flag' && sourceOf(['host']).kind !== 'flag' && url === urlOf(config);
-  const where = [...(isFound ? [] : ['--url', url]), ...folder, ...file];
+  const given = givenKey(sourceOf);
+  const wantsKey = given !== undefined || !(isFound || isLoopback(new URL(url).hostname));
+  const where = [...(isFound ? [] : ['--url', url]), ...folder, ...file, ...(wantsKey ? ['--key', 'KEY'] : [])];
+  const printKey = typed('key', ...folder, ...file);
+  const keyPlace = config.adminKey === undefined ? adminKeyFile(config.dataDir) : 'as configured';
   const store = storeTarget(config);
   return [
     '',
     `  try it    ${typed('send', 'hello', ...where)}`,
-    `  the key   ${config.adminKey === undefined ? adminKeyFile(config.dataDir) : 'as configured'}   (${typed('key', ...folder, ...file)})`,
+    `  the key   ${given ? `the one of ${given.name}` : `${keyPlace}   (${printKey})`}`,
     `  the tasks ${store.kind === 'sqlite' ? store.file : store.kind}`,
     ...(grpcAddress === undefined ? [] : [`  by gRPC   ${grpcAddress}   (lf.a2a.v1.A2AService)`]),
     ...(process.stdout.isTTY
       ? [
-          `  by curl   curl -H "Authorization: Bearer $(${typed('key', ...folder, ...file)})" -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' \\`,
+          `  by curl   curl -H "Authorization: Bearer ${given ? 'KEY' : `$(${printKey})`}" -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' \\`,
           `              -d '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hello"}]}}}' ${url}`,
         ]
       : []),

@@ -8,13 +8,13 @@ import { CliError, toCliError, usageError } from '../cli-error.ts';
 import type { ClientContext } from '../cli-context.ts';
 import { helpText, optionWords, typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { writeNewFile } from '../new-file.ts';
 import { notEmpty, wholeNumber } from '../option-values.ts';
 import { oneLine, printable } from '../printable.ts';
 import type { RunCommand } from '../run-command.ts';
 import { table } from '../table.ts';
 import { messageText } from '../task-printer.ts';
 import { stateOf, type TaskView } from '../wire.ts';
+import { addExport } from './export.ts';
 
 interface ListOptions {
   readonly owner?: string;
@@ -80,20 +80,7 @@ export const addTasksCommand = (program: Command, run: RunCommand<ClientContext>
         return EXIT.ok;
       }),
     );
-  tasks
-    .command('export')
-    .description('write tasks with all their events as lines of JSON')
-    .option('--owner <owner>', 'only tasks of this owner', notEmpty)
-    .option('--context <id>', 'only tasks of this conversation', notEmpty)
-    .option('--output <file>', 'write into this file instead of standard output')
-    .option('--force', 'replace the file if it exists')
-    .addHelpText(
-      'after',
-      helpText(
-        '\nExamples:\n  sealane tasks export --output tasks.jsonl\n  sealane tasks export --owner ann | gzip > ann.jsonl.gz',
-      ),
-    )
-    .action((options: ExportOptions, command: Command) => run(command, (context) => exportTasks(context, options)));
+  addExport(tasks, run, 'sealane tasks export');
 };
 
 const pathOf = (id: string): string => `/admin/tasks/${pathWord(id)}`;
@@ -222,35 +209,3 @@ const describeEvents = (events: readonly EventView[]): readonly string[] =>
     ['SEQ', 'AT', 'EVENT', 'STATE'],
     events.map(({ seq, at, kind, state }) => [String(seq), at, kind, state ?? '']),
   );
-
-interface ExportOptions {
-  readonly owner?: string;
-  readonly context?: string;
-  readonly output?: string;
-  readonly force?: boolean;
-}
-
-const exportTasks = async (
-  { output, client }: ClientContext,
-  { owner, context, output: file, force }: ExportOptions,
-): Promise<ExitCode> => {
-  const { body } = await (await client()).download('/admin/export', { owner, contextId: context });
-  let tasks = 0;
-  const counted = async function* () {
-    for await (const chunk of body) {
-      for (const byte of chunk) if (byte === 10) tasks += 1;
-      output.progress(`${tasks} tasks`);
-      yield chunk;
-    }
-  };
-  if (file === undefined) {
-    // Written with back-pressure: a slow reader slows the service down, not this process's memory.
-    for await (const chunk of counted()) {
-      if (!process.stdout.write(chunk)) await new Promise((resolve) => void process.stdout.once('drain', resolve));
-    }
-    return EXIT.ok;
-  }
-  await writeNewFile(file, { force: force ?? false }, counted());
-  output.result({ file, tasks }, () => `${tasks} tasks written to ${file}`);
-  return EXIT.ok;
-};

@@ -185,6 +185,10 @@ describe('the admin API', () => {
       expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: task.lastSeq }, (_, n) => n + 1));
     const all = await fetch(`${test.url}/admin/export`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
     expect((await all.text()).trimEnd().split('\n')).toHaveLength(made);
+    expect((await ask('GET', '/audit?kind=export')).body.events).toMatchObject([
+      { actor: 'admin', subject: 'store', facts: {} },
+      { actor: 'admin', subject: 'exported', facts: { contextId: 'exported' } },
+    ]);
   });
 
   it('purges what has ended of an owner or a context, and nothing without being told what', async () => {

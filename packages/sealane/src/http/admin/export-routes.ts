@@ -21,6 +21,11 @@ export const addExportRoutes = ({ add, send, deps }: AdminScope): void => {
       const owner = findId(query['owner'], 'owner');
       const contextId = findId(query['contextId'], 'contextId');
       const filter = { ...(owner !== undefined && { owner }), ...(contextId !== undefined && { contextId }) };
+      const trace = { kind: 'export', actor: holderOf(request).keyId, subject: owner ?? contextId ?? 'store' };
+      // On a full disk nothing can be recorded, and tasks can still be read.
+      await storage.audit
+        .record({ at: deps.now(), ...trace, facts: filter })
+        .catch((err: unknown) => deps.log.error({ err, ...trace }, 'an export could not be recorded in the audit'));
       const lines = Readable.from(exportLines(storage, filter), { objectMode: false, highWaterMark: 64 * 1024 });
       lines.on('error', (err) => deps.log.error({ err, reqId: request.id }, 'an export broke off'));
       return reply.header('content-type', 'application/x-ndjson').header('cache-control', 'no-store').send(lines);

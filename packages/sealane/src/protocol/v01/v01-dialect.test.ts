@@ -30,9 +30,9 @@ const sendWith = async (more: object = {}, headers: Record<string, string> = {})
 };
 
 describe('methods of 0.1', () => {
-  it('give a new task the id that follows from its name, and wait ten minutes for its answer', async () => {
+  it('give a new task the id that follows from its name, and wait for its answer as long as is configured', async () => {
     const { request, wait, waitMs } = await sendWith({ sessionId: 's' });
-    expect([wait, waitMs]).toEqual([true, 600_000]);
+    expect([wait, waitMs]).toEqual([true, undefined]);
     expect(request).toMatchObject({
       dialect: '0.1',
       givenTaskId: taskIdOf(context.caller, 'mine'),

@@ -7,13 +7,10 @@ import { invalid } from '../field-reader.ts';
 import { callerOf, sendRequestOf, streamOptionsOf } from '../send-request.ts';
 import { requirePush } from '../v1-dialect.ts';
 import { findNamed, nameTask, taskIdOf } from './client-task.ts';
-import { createV01StreamEncoder, encodeV01Task, V01 } from './v01-encoder.ts';
+import { createV01StreamEncoder, encodeV01Task, untilAsked, V01 } from './v01-encoder.ts';
 import { encodeV01Error } from './v01-errors.ts';
 import { decodeV01SendParams, decodeV01TaskParams, type V01SendParams } from './v01-params.ts';
 import { decodeV01PushSetting, encodeV01PushConfig } from './v01-push-config.ts';
-
-/** `tasks/send` has no other way to its answer than to wait for it. */
-const SEND_WAIT_MS = 600_000;
 
 interface Prepared {
   readonly sent: V01SendParams;
@@ -57,7 +54,7 @@ export const createV01Dialect = (deps: ProtocolDeps): Dialect => {
       ...(known && { taskId }),
       ...(sessionId !== undefined && { contextId: sessionId }),
     };
-    const request = sendRequestOf(
+    const request = await sendRequestOf(
       {
         ...sent,
         message,
@@ -75,11 +72,8 @@ export const createV01Dialect = (deps: ProtocolDeps): Dialect => {
   const send: Method = async (params, context) => {
     const { sent, caller, request, taskId } = await prepare(params, context);
     return await inNameOf(taskId, sent.name, async () => {
-      const outcome = await service.send(caller, request, {
-        wait: true,
-        waitMs: SEND_WAIT_MS,
-        signal: context.signal,
-      });
+      // There is no other way to the answer of a `tasks/send` than to wait for it.
+      const outcome = await service.send(caller, request, { wait: true, signal: context.signal });
       // A direct reply has a record too, which is the task that 0.1 wants to see.
       const task = outcome.kind === 'task' ? outcome.task : await service.get(caller, taskId);
       return encodeV01Task(task, sent.name, sent.historyLength);
@@ -90,7 +84,7 @@ export const createV01Dialect = (deps: ProtocolDeps): Dialect => {
     requireStreams(deps);
     const { sent, caller, request, known, taskId } = await prepare(params, context);
     const items = await inNameOf(taskId, sent.name, () => service.stream(caller, request, streamOptionsOf(context)));
-    return { items, encode: createV01StreamEncoder(sent.name, 'send', known) };
+    return { items: untilAsked(items), encode: createV01StreamEncoder(sent.name, 'send', known) };
   };
 
   const get: Method = async (params, context) => {
@@ -101,7 +95,13 @@ export const createV01Dialect = (deps: ProtocolDeps): Dialect => {
   const cancel: Method = async (params, context) => {
     const { name } = decodeV01TaskParams(params);
     const caller = callerOf(context, undefined);
-    const { id } = await requireTask(caller, name);
+    const { id, state } = await requireTask(caller, name);
+    // Like 0.3, and unlike 1.0: a task that was canceled has ended, and an ended one cannot be canceled.
+    if (state === 'canceled') {
+      throw new SealaneError('task-not-cancelable', `Task "${name}" has been canceled before.`, {
+        facts: { taskId: name },
+      });
+    }
     return encodeV01Task(await inNameOf(id, name, () => service.cancel(caller, id)), name, 0);
   };
 

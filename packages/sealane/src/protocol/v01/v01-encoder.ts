@@ -14,6 +14,21 @@ export const V01 = '0.1';
 /** 0.1 knows fewer states than we do: these are told as what comes nearest. */
 const NEAREST: Partial<Record<State, State>> = { rejected: 'failed', 'auth-required': 'input-required' };
 
+/**
+ * A turn that ended with a sign-in: nothing goes on while somebody signs in elsewhere, and 0.1 is told of a question, so
+ * its stream ends as it does with one.
+ */
+const isEndedBySignIn = (item: StreamItem): boolean =>
+  item.kind === 'event' && item.event.event.kind === 'turn-ended' && item.event.event.state === 'auth-required';
+
+/** The items of a stream up to what 0.1 takes for its end. */
+export async function* untilAsked(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
+  for await (const item of items) {
+    yield item;
+    if (isEndedBySignIn(item)) return;
+  }
+}
+
 /** A task as 0.1 JSON text, under the name that its caller knows it by. */
 export const encodeV01Task = (task: StoredTask, name: string, historyLength: number): string => {
   const { contextId, status, artifacts, history, metadata } = coreTaskOf(task, { historyLength });
@@ -95,7 +110,7 @@ export const createV01StreamEncoder = (
     }
     const { status, metadata } = statusUpdate;
     const state = stateOf(status.state);
-    const isFinal = state !== undefined && isClosing(state, kind);
+    const isFinal = (state !== undefined && isClosing(state, kind)) || (kind === 'send' && isEndedBySignIn(item));
     return JSON.stringify({ id: name, status: statusOf(status), final: isFinal, ...(metadata && { metadata }) });
   };
 };

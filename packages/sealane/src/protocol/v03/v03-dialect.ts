@@ -19,7 +19,7 @@ export const createV03Dialect = (deps: ProtocolDeps): Dialect => {
 
   const send: Method = async (params, context) => {
     const sent = decodeV03SendParams(params);
-    const request = sendRequestOf(sent, V03, context, deps);
+    const request = await sendRequestOf(sent, V03, context, deps);
     const outcome = await service.send(callerOf(context, undefined), request, {
       wait: !sent.returnImmediately,
       signal: context.signal,
@@ -32,7 +32,7 @@ export const createV03Dialect = (deps: ProtocolDeps): Dialect => {
   const stream: Method = async (params, context) => {
     requireStreaming(deps);
     const sent = decodeV03SendParams(params);
-    const request = sendRequestOf(sent, V03, context, deps);
+    const request = await sendRequestOf(sent, V03, context, deps);
     const items = await service.stream(callerOf(context, undefined), request, streamOptionsOf(context));
     return { items, encode: (item) => encodeV03StreamItem(item, 'send', sent.historyLength) };
   };
