@@ -32,15 +32,21 @@ try {
 }
 
 // A service under load makes much that is garbage a moment later. A larger nursery is cleaned less often; it can only be
-// had by a flag, so the process becomes itself once more, with the flag. It grows when it is needed and not before.
+// had by a flag, so the process becomes itself once more, with the flag. It grows when it is needed and not before. And
+// the C library would give nearly every thread an arena of memory of its own: two for all of them are 3 MB less. What
+// the process has read at its start is not handed on to the programs that it starts.
 const NURSERY = '--max-semi-space-size=64';
 const isServing = process.argv.slice(2).find((argument) => !argument.startsWith('-')) === 'serve';
 if (isServing && process.execve && process.platform !== 'win32' && !process.execArgv.includes(NURSERY)) {
-  process.execve(
-    process.execPath,
-    [process.execPath, NURSERY, ...process.execArgv, ...process.argv.slice(1)],
-    process.env,
-  );
+  const arenas = process.env.MALLOC_ARENA_MAX === undefined && { MALLOC_ARENA_MAX: '2', SEALANE_ARENAS: 'own' };
+  process.execve(process.execPath, [process.execPath, NURSERY, ...process.execArgv, ...process.argv.slice(1)], {
+    ...process.env,
+    ...arenas,
+  });
+}
+if (process.env.SEALANE_ARENAS === 'own') {
+  delete process.env.SEALANE_ARENAS;
+  delete process.env.MALLOC_ARENA_MAX;
 }
 
 // Loading fills the nursery of the heap with what is garbage a moment later, and a nursery that has grown stays resident.
