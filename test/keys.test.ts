@@ -160,15 +160,18 @@ describe('a key', () => {
 
   it('leaves its making, its end and its refusals in the audit, never itself', async () => {
     const made = await service.admin.post<{ id: string; key: string }>('/keys', { name: 'audited' });
+    await service.client.with({ key: made.key }).list();
+    const denied = await fetch(`${service.url}/admin/keys`, { headers: { authorization: `Bearer ${made.key}` } });
+    expect(denied.status).toBe(403);
     await service.admin.delete(`/keys/${made.id}`);
     await refusalOf(service.client.with({ key: made.key }).list());
     const kinds = await eventually(async () => {
       const { events } = await service.admin.get<{ events: AuditEntry[] }>(`/audit?subject=${made.id}`);
-      expect(events).toHaveLength(3);
+      expect(events).toHaveLength(5);
       expect(JSON.stringify(events)).not.toContain(made.key);
       return events.map(({ kind }) => kind).toReversed();
     });
-    expect(kinds).toEqual(['key-created', 'key-revoked', 'refused-key']);
+    expect(kinds).toEqual(['key-created', 'key-used', 'refused-key', 'key-revoked', 'refused-key']);
   });
 });
 

@@ -60,6 +60,7 @@ export const createCallHandlers = (
 
   const count = ({ method }: Rpc, call: Asked, outcome: 'ok' | ErrorCode, beganAt: number): void => {
     metrics.called(method, outcome, performance.now() - beganAt);
+    if (outcome === 'forbidden') deps.keys.noteForbidden(gate.holderOf(call.metadata).keyId);
     if (!log.isLevelEnabled('debug')) return;
     log.debug({ method, owner: gate.holderOf(call.metadata).owner, outcome, binding: 'grpc' }, 'called');
   };

@@ -24,11 +24,15 @@ export const requireKey = (deps: Pick<HttpDeps, 'keys' | 'rateLimiter'>) => {
 };
 
 /** A hook after `requireKey`, for the operator's routes. */
-export const requireAdmin = async (request: FastifyRequest): Promise<void> => {
-  if (!holderOf(request).admin) {
-    throw new SealaneError('forbidden', "This key is not an admin's: use the operator's key (`npx sealane key`).");
-  }
-};
+export const requireAdmin =
+  ({ keys }: Pick<HttpDeps, 'keys'>) =>
+  async (request: FastifyRequest): Promise<void> => {
+    const { admin, keyId } = holderOf(request);
+    if (!admin) {
+      keys.noteForbidden(keyId);
+      throw new SealaneError('forbidden', "This key is not an admin's: use the operator's key (`npx sealane key`).");
+    }
+  };
 
 export const holderOf = (request: FastifyRequest): KeyHolder => {
   if (request.holder === null) throw new Error(`No key was required on ${request.url}.`);

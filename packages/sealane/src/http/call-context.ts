@@ -62,6 +62,7 @@ export const openCall = (
     watchKey: () => keys.watch(headers.authorization, () => liveCall.end(keyHasEnded())),
     note: (method, outcome) => {
       metrics.called(method, outcome, performance.now() - request.beganAt);
+      if (outcome === 'forbidden') keys.noteForbidden(holder.keyId);
       if (log.isLevelEnabled('debug')) {
         log.debug({ reqId: request.id, method, owner: holder.owner, agent, outcome }, 'called');
       }

@@ -91,7 +91,7 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
       scope.register(
         async (admin) => {
           admin.addHook('onRequest', requireKey(deps));
-          admin.addHook('onRequest', requireAdmin);
+          admin.addHook('onRequest', requireAdmin(deps));
           admin.setErrorHandler(createErrorReplier(send, deps.log, () => asAdminError));
           admin.setNotFoundHandler(refuseAddress);
           // Else this would be REST's, which has every address that nobody else has.

@@ -227,6 +227,21 @@ describe('API keys', () => {
     expect(kinds).toEqual(['key-revoked root', 'key-created root']);
   });
 
+  it('records that a key was used, once a day, and each time that it was used for what it does not allow', async () => {
+    let day = 1;
+    const keys = createKeys({ keys: storage.keys, audit: storage.audit, now: () => Date.UTC(2031, 0, day) });
+    const { record, secret } = await keys.create({ name: 'in-use' }, 'root');
+    for (; day <= 3; day += 1) {
+      keys.forget();
+      await keys.authenticate(`Bearer ${secret}`);
+      keys.forget();
+      await keys.authenticate(`Bearer ${secret}`);
+    }
+    keys.noteForbidden(record.id);
+    const kinds = async () => (await storage.audit.list({ subject: record.id, limit: 10 })).map(({ kind }) => kind);
+    await expect.poll(kinds).toEqual(['refused-key', 'key-used', 'key-used', 'key-used', 'key-created']);
+  });
+
   it('records guesses at a bounded rate, and counts the rest', async () => {
     let recorded = 0;
     let now = 0;

@@ -6,9 +6,9 @@ import type { Caller } from '#engine';
 import type { AuditLog, KeyRecord, KeyStore } from '#store';
 
 import { createExpiringCache } from './expiring-cache.ts';
+import { createKeyAudit } from './key-audit.ts';
 import { createKeySecret, findBearer, hashKeySecret } from './key-secret.ts';
 import { checkNewKey, DEFAULT_PERMISSION, type NewKey, OPERATOR_OWNER, permissionOf } from './new-key.ts';
-import { createRefusalRecorder } from './refusal-recorder.ts';
 
 /** A caller, and how many requests a minute it may make; null is the service's default, `Infinity` no limit. */
 export interface KeyHolder extends Caller {
@@ -43,6 +43,8 @@ export interface Keys {
    * late: for answers that take longer than that. May call it again until it is disposed of.
    */
   watch(authorization: string | undefined, onEnd: () => void): Disposable;
+  /** The holder of a key was refused what the key does not allow: for the audit. */
+  noteForbidden(keyId: string): void;
   /** Makes a key; `secret` is shown here and never again. A taken name is a `conflict`. */
   create(key: NewKey, actor: string): Promise<{ readonly record: KeyRecord; readonly secret: string }>;
   list(): Promise<readonly KeyRecord[]>;
@@ -89,7 +91,7 @@ export const createKeys = (options: KeysOptions): Keys => {
   const given = new Map((options.given ?? []).map((key) => [hashKeySecret(key.secret), givenHolder(key)]));
   const known = createExpiringCache<KeyHolder>(KNOWN_CAPACITY);
   const unknown = createExpiringCache<true>(UNKNOWN_CAPACITY);
-  const recordRefusal = createRefusalRecorder(audit, now, options.onAuditError ?? (() => undefined));
+  const trace = createKeyAudit(audit, now, options.onAuditError ?? (() => undefined));
   // Lookups under way, so that a burst of calls with one new key reads the store once.
   const lookups = new Map<string, Promise<KeyHolder | undefined>>();
   const watchers = new Set<() => void>();
@@ -110,10 +112,11 @@ export const createKeys = (options: KeysOptions): Keys => {
     const at = now();
     const refusal = refusalOf(record, at);
     if (record === undefined || refusal !== undefined) {
-      recordRefusal(record?.id ?? 'unknown', refusal ?? 'unknown', hash);
+      trace.refused(record?.id ?? 'unknown', refusal ?? 'unknown', hash);
       if (began === generation) unknown.put(hash, true, at + FRESH_MS);
       return undefined;
     }
+    trace.used(record.id);
     const holder = holderOf(record, overrides?.(record.name));
     if (began === generation) known.put(hash, holder, Math.min(at + FRESH_MS, record.expiresAt ?? Infinity));
     return holder;
@@ -159,6 +162,8 @@ export const createKeys = (options: KeysOptions): Keys => {
         },
       };
     },
+
+    noteForbidden: trace.forbidden,
 
     create: async (key, actor) => {
       checkNewKey(key);
