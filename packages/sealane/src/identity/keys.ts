@@ -163,7 +163,7 @@ export const createKeys = (options: KeysOptions): Keys => {
       };
     },
 
-    noteForbidden: trace.forbidden,
+    noteForbidden: (keyId) => trace.forbidden(keyId),
 
     create: async (key, actor) => {
       checkNewKey(key);
