@@ -2,17 +2,18 @@ import { randomInt } from 'node:crypto';
 
 import { defineConfig } from 'vitest/config';
 
+import { LONG } from './vitest.long.ts';
 import { source } from './vitest.source.ts';
 
 /**
- * The long chaos suite: real processes that are killed, stopped and cut off. One file at a time, because leases are
+ * The long suite: real processes that are killed, stopped and cut off, and what else takes long. One file at a time, because leases are
  * short and two cores are enough for one storm only. CHAOS_SEED plays a run again, CHAOS_KILLS shortens it.
  */
 export default defineConfig({
   ...source,
   test: {
     name: 'chaos',
-    include: ['test/chaos/**/*.test.ts'],
+    include: ['test/chaos/**/*.test.ts', ...LONG],
     globalSetup: ['test/support/postgres-setup.ts'],
     fileParallelism: false,
     // One seed for all files of a run; every line of progress names it.

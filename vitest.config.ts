@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from 'vitest/config';
 
+import { LONG } from './vitest.long.ts';
 import { source } from './vitest.source.ts';
 
 /** Tests beside the source that start processes or search for a while: not for every save. */
@@ -32,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.test.ts', ...PROCESSES],
-          exclude: ['test/architecture.test.ts', 'test/chaos/**', 'test/openclaw/**'],
+          exclude: ['test/architecture.test.ts', 'test/chaos/**', 'test/openclaw/**', ...LONG],
           globalSetup: ['test/support/postgres-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
