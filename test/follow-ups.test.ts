@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 
 import { answerOf, refusalOf, statusTextOf } from './support/a2a-client.ts';
 import { isState } from './support/event-stream.ts';
-import { createGateAgent } from './support/gate-agent.ts';
+import { eventually } from './support/eventually.ts';
+import { createGateAgent, type GatedRun } from './support/gate-agent.ts';
 import { openService } from './support/service.ts';
 
 const openGated = async (options: { readonly steerable?: boolean } = {}) => {
@@ -46,6 +47,40 @@ describe('the answer to a question', () => {
     expect(second.turn).toMatchObject({ number: 2, taskId: asked.id, contextId: asked.contextId });
     expect((await second.turn.history()).map(({ parts }) => textOf(parts))).toEqual(['first', 'which?']);
     second.end();
+  });
+
+  it('goes to an agent that can read all that it has said, in its place, however long it was', async () => {
+    await using gated = await openGated();
+    const { client, gate } = gated;
+    const say = (run: GatedRun, text: string, append = false) =>
+      run.io.emit({
+        kind: 'artifact',
+        artifact: { artifactId: `answer-${run.turn.number}`, parts: [{ text }] },
+        append,
+      });
+    const long = 'x'.repeat(40_000);
+    const asking = client.send('first');
+    const first = await gate.started('first');
+    await say(first, 'A ');
+    await say(first, 'draft.', true);
+    first.end({ state: 'input-required', message: first.io.say('Is it good?') });
+    const { id } = await asking;
+    await client.submit('A', { taskId: id });
+    const second = await gate.started('A');
+    const texts = async ({ turn }: GatedRun) => (await turn.history()).map(({ role, parts }) => [role, textOf(parts)]);
+    const begun = [
+      ['ROLE_USER', 'first'],
+      ['ROLE_AGENT', 'A draft.'],
+      ['ROLE_AGENT', 'Is it good?'],
+    ];
+    expect(await texts(second)).toEqual(begun);
+    await say(second, long);
+    second.end({ state: 'input-required', message: second.io.say(long.slice(0, 100)) });
+    await eventually(async () => expect((await client.get(id)).status.state).toBe('TASK_STATE_INPUT_REQUIRED'));
+    await client.submit('go on', { taskId: id });
+    const third = await gate.started('go on');
+    expect(await texts(third)).toEqual([...begun, ['ROLE_USER', 'A'], ['ROLE_AGENT', long]]);
+    third.end();
   });
 
   it('waits as submitted behind a busy lane, and runs when its turn comes', async () => {

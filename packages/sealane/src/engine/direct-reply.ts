@@ -15,5 +15,5 @@ export const directReplyOf = (task: StoredTask): Message | undefined => {
 };
 
 /** A status has only the beginning of a long answer, and none of its files: nobody could ask for the rest of it. */
-const isBeginningOf = (said: readonly Part[], parts: readonly Part[]): boolean =>
+export const isBeginningOf = (said: readonly Part[], parts: readonly Part[]): boolean =>
   parts.length > 0 && said.every(({ text }) => text !== undefined) && textOf(parts).startsWith(textOf(said));

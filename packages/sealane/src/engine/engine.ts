@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { LookAhead } from '#agents';
-import type { Message } from '#domain';
 import type { InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
+import { conversationBefore } from './conversation.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createJanitor } from './janitor.ts';
@@ -98,15 +98,9 @@ export const createEngine = (options: EngineOptions): Engine => {
     },
   });
 
-  const history = async (run: Run): Promise<readonly Message[]> => {
-    const task = await store.find('all', run.token.taskId);
-    const messages = task ? (JSON.parse(task.history) as Message[]) : [];
-    const own = messages.findLastIndex(({ messageId }) => messageId === run.message.messageId);
-    return own < 0 ? messages : messages.toSpliced(own, 1);
-  };
   const runs = createLiveRuns({
     store,
-    runner: { settings, persist, observer, now, newId, history },
+    runner: { settings, persist, observer, now, newId, history: (run) => conversationBefore(store, run) },
     instance: () => lease.instance,
     onOver: (run) => dispatcher.vacate(run.agent),
     onProblem: onProblem('A run could not look into its log'),
