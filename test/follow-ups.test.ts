@@ -49,6 +49,23 @@ describe('the answer to a question', () => {
     second.end();
   });
 
+  it('brings its own metadata to the agent, over that of the task, also when it has to wait', async () => {
+    await using gated = await openGated();
+    const { client, gate } = gated;
+    const asking = client.send('first', { contextId: 'm', metadata: { requester: 'ann', skill_used: 'a' } });
+    const first = await gate.started('first');
+    first.end({ state: 'input-required', message: first.io.say('which?') });
+    const { id } = await asking;
+    await client.submit('between', { contextId: 'm' });
+    const between = await gate.started('between');
+    await client.submit('that one', { taskId: id, metadata: { requester: 'bea' } });
+    between.end();
+    const second = await gate.started('that one');
+    expect(second.turn.metadata).toEqual({ requester: 'bea', skill_used: 'a' });
+    expect((await client.get(id)).metadata).toMatchObject({ requester: 'ann' });
+    second.end();
+  });
+
   it('goes to an agent that can read all that it has said, in its place, however long it was', async () => {
     await using gated = await openGated();
     const { client, gate } = gated;

@@ -139,7 +139,8 @@ export const createIntake = (
         scope: scopeOf(caller),
         id,
         message: { ...message, contextId: task.contextId, taskId: id },
-        call: callOf(caller, request),
+        // Of a new task this is the task's own; what comes with a follow-up is about its turn.
+        call: { ...callOf(caller, request), ...(request.metadata && { metadata: request.metadata }) },
         at: now(),
         limits,
         steerable: entry.connector.steerable === true,

@@ -15,7 +15,7 @@ export const turnOf = (run: Run, traceparent: string | undefined, history: () =>
     number: run.turn,
     message: run.message,
     history,
-    metadata: { ...run.metadata, ...run.message.metadata },
+    metadata: { ...run.metadata, ...run.call.metadata, ...run.message.metadata },
     runId: runIdOf(run.token.taskId, run.attempt),
     ancestors: run.call.ancestors ?? [],
     permission: (run.call.permission as Permission | undefined) ?? 'guarded',

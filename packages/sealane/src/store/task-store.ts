@@ -111,6 +111,8 @@ export interface CallFacts {
   /** The runs that led to this call. */
   readonly ancestors?: readonly string[];
   readonly permission?: string;
+  /** What came with a follow-up, beside its message. */
+  readonly metadata?: JsonObject;
 }
 
 /** A free slot of the admitting instance: the turn starts in the admitting transaction if its lane is idle. */
