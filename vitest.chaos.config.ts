@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { defineConfig } from 'vitest/config';
 
 import { LONG } from './vitest.long.ts';
-import { source } from './vitest.source.ts';
+import { patient, source } from './vitest.source.ts';
 
 /**
  * The long suite: real processes that are killed, stopped and cut off, and what else takes long. One file at a time, because leases are
@@ -12,6 +12,7 @@ import { source } from './vitest.source.ts';
 export default defineConfig({
   ...source,
   test: {
+    ...patient,
     name: 'chaos',
     include: ['test/chaos/**/*.test.ts', ...LONG],
     globalSetup: ['test/support/postgres-setup.ts'],

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 import { LONG } from './vitest.long.ts';
-import { source } from './vitest.source.ts';
+import { patient, source } from './vitest.source.ts';
 
 /** Tests beside the source that start processes or search for a while: not for every save. */
 const PROCESSES = [
@@ -23,6 +23,7 @@ export default defineConfig({
       {
         ...source,
         test: {
+          ...patient,
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'test/architecture.test.ts'],
           exclude: PROCESSES,
@@ -31,6 +32,7 @@ export default defineConfig({
       {
         ...source,
         test: {
+          ...patient,
           name: 'e2e',
           include: ['test/**/*.test.ts', ...PROCESSES],
           exclude: ['test/architecture.test.ts', 'test/chaos/**', 'test/openclaw/**', ...LONG],

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from 'vitest/config';
 
-import { source } from './vitest.source.ts';
+import { patient, source } from './vitest.source.ts';
 
 /**
  * Tests against the real OpenClaw, which is installed beside the project when it is missing. Two files at a time: each
@@ -11,6 +11,7 @@ import { source } from './vitest.source.ts';
 export default defineConfig({
   ...source,
   test: {
+    ...patient,
     name: 'openclaw',
     include: ['test/openclaw/**/*.test.ts'],
     globalSetup: ['test/openclaw/install-openclaw.ts'],

@@ -44,15 +44,15 @@ describe('the lease of an instance', () => {
     await using service = await openService({
       store: await open({ ...options, poolSize: 2 }),
       agents: { echo: createEchoAgent() },
-      // Valid for a second.
-      settings: { leaseMs: 2000, renewMs: 200 },
+      // Valid for two seconds.
+      settings: { leaseMs: 3000, renewMs: 300 },
     });
-    const quiet = await service.client.submit('@sleep 1500');
-    await service.client.submit('@sleep 1500', { contextId: 'held' });
+    const quiet = await service.client.submit('@sleep 3000');
+    await service.client.submit('@sleep 3000', { contextId: 'held' });
     const other = await connectBeside(options.url);
     await other.query(`SET search_path TO ${options.schema}; BEGIN; SELECT 1 FROM lanes FOR UPDATE`);
     const waiting = [1, 2, 3].map(() => service.client.submit('hello', { contextId: 'held' }));
-    await delay(1400);
+    await delay(2600);
     await other.query('COMMIT');
     await Promise.all(waiting);
     await expect
