@@ -100,6 +100,27 @@ describe('the answer to a question', () => {
     third.end();
   });
 
+  it('is not mixed up with what its agent had said, also when it begins with the same words', async () => {
+    await using gated = await openGated({ steerable: true });
+    const { client, gate } = gated;
+    const asking = client.send('first');
+    const first = await gate.started('first');
+    await first.io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: 'Apples, or pears' }] } });
+    const { id } = (await client.list()).tasks[0]!;
+    await client.submit('Apples', { taskId: id });
+    first.end({ state: 'input-required', message: first.io.say('How many?') });
+    await asking;
+    await client.submit('three', { taskId: id });
+    const second = await gate.started('three');
+    expect((await second.turn.history()).map(({ role, parts }) => [role, textOf(parts)])).toEqual([
+      ['ROLE_USER', 'first'],
+      ['ROLE_AGENT', 'Apples, or pears'],
+      ['ROLE_USER', 'Apples'],
+      ['ROLE_AGENT', 'How many?'],
+    ]);
+    second.end();
+  });
+
   it('waits as submitted behind a busy lane, and runs when its turn comes', async () => {
     await using gated = await openGated();
     const { client, gate } = gated;

@@ -1,4 +1,7 @@
-import { type AgentConnector, sessionKeyOf, textOf } from 'sealane';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { type AgentConnector, createEchoAgent, sessionKeyOf, textOf } from 'sealane';
+import { openStore, type Storage } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { answerOf, refusalOf, statusTextOf } from './support/a2a-client.ts';
@@ -129,6 +132,22 @@ describe('where slots are short', () => {
     for (const text of ['a', 'b']) await short.toSecond.submit(text, { contextId: 'x' });
     short.open();
     await expect.poll(() => short.begun).toEqual(['a', 'b']);
+  });
+
+  it('and nothing waits, the store is not asked again and again', async () => {
+    await using storage = await openStore('memory');
+    let claims = 0;
+    const claim: Storage['tasks']['claim'] = (request) => {
+      claims += 1;
+      return storage.tasks.claim(request);
+    };
+    const store = { ...storage, tasks: { ...storage.tasks, claim } };
+    const agents = { first: createEchoAgent(), second: { connector: createEchoAgent(), default: true } };
+    await using service = await openService({ store, agents, settings: { slots: 1 } });
+    await Promise.all(['one', 'two', 'three'].map((text) => service.client.send(text)));
+    const before = claims;
+    await delay(200);
+    expect(claims - before).toBeLessThan(5);
   });
 
   it('agents take turns: what waits for one does not wait for all that waits for another', async () => {

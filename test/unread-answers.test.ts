@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import { GetTaskRequest } from '@a2a-js/sdk';
 import { A2AService } from '@a2a-js/sdk/server/grpc';
@@ -11,6 +10,7 @@ import { eventually } from './support/eventually.ts';
 import { createGrpcCaller } from './support/grpc-caller.ts';
 import { openService, type TestService } from './support/service.ts';
 import { openStalledReader } from './support/stalled-grpc-reader.ts';
+import { openStalledCall } from './support/stalled-http-reader.ts';
 
 const CHUNKS = 16;
 const CHUNK = 'x'.repeat(500_000);
@@ -58,20 +58,8 @@ const newReader = async (): Promise<Reader> => {
 };
 
 /** Asks, and reads nothing of the answer. */
-const stall = async ({ key }: Reader, method: string, headers = ''): Promise<Socket> => {
-  const { hostname, port, host } = new URL(service.url);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => undefined);
-  await once(socket, 'connect');
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id: largeId } });
-  socket.write(
-    `POST /a2a HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\nA2A-Version: 1.0\r\n${headers}` +
-      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  // The answer has begun to arrive, and nobody takes more of it.
-  await once(socket, 'readable');
-  return socket;
-};
+const stall = ({ key }: Reader): Promise<Socket> =>
+  openStalledCall(service.url, { key, method: 'GetTask', taskId: largeId });
 
 const isRefused = (client: A2aClient) =>
   eventually(async () => {
@@ -88,14 +76,14 @@ describe('whoever leaves large answers unread', () => {
   it('gets no more of them until they are read or gone; small ones and other keys are served', async () => {
     const [alice, bob] = [await newReader(), await newReader()];
     await isServed(alice.client);
-    const socket = await stall(alice, 'GetTask');
+    const socket = await stall(alice);
     await isRefused(alice.client);
     expect(answerOf(await alice.client.send('hello'))).toBe('hello');
     await isServed(bob.client);
 
     socket.resume();
     await isServed(alice.client);
-    const gone = await stall(alice, 'GetTask');
+    const gone = await stall(alice);
     await isRefused(alice.client);
     gone.destroy();
     await isServed(alice.client);
@@ -117,7 +105,7 @@ describe('whoever leaves large answers unread', () => {
 
   it('is told so on a stream, and can go on with it later', async () => {
     const alice = await newReader();
-    const socket = await stall(alice, 'GetTask');
+    const socket = await stall(alice);
     await isRefused(alice.client);
     const cut = await alice.client.subscribe(largeId, 0);
     expect((await cut.rest()).at(-1)!.text).toContain('have not been read yet');
@@ -130,9 +118,8 @@ describe('whoever leaves large answers unread', () => {
 
   it('counts with its streams too', async () => {
     const alice = await newReader();
-    const sockets = await Promise.all(
-      Array.from({ length: 12 }, () => stall(alice, 'SubscribeToTask', 'Last-Event-ID: 0\r\n')),
-    );
+    const call = { key: alice.key, method: 'SubscribeToTask', taskId: largeId, lastEventId: 0 };
+    const sockets = await Promise.all(Array.from({ length: 12 }, () => openStalledCall(service.url, call)));
     await isRefused(alice.client);
     for (const socket of sockets) socket.destroy();
     await isServed(alice.client);

@@ -1,13 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-
 import { SubscribeToTaskRequest } from '@a2a-js/sdk';
 import { A2AService } from '@a2a-js/sdk/server/grpc';
 import { expect, it } from 'vitest';
 
-import { createA2aClient } from '../support/a2a-client.ts';
 import { createGrpcCaller } from '../support/grpc-caller.ts';
+import { startMeasured } from '../support/measured-process.ts';
 import { ADMIN_KEY } from '../support/service.ts';
 import { freshFolder } from '../support/served-process.ts';
 import { openStalledReader } from '../support/stalled-grpc-reader.ts';
@@ -17,35 +13,9 @@ const EVENTS = 5000;
 const { path, requestSerialize } = A2AService.subscribeToTask;
 const FROM_THE_BEGINNING = { 'last-event-id': '0' };
 
-const startMeasured = async (folder: string) => {
-  const child: ChildProcess = fork(
-    join(import.meta.dirname, '../support/measured-service.ts'),
-    [join(folder, 'tasks.db'), 'grpc'],
-    {
-      execArgv: ['--expose-gc', '--conditions=sealane:source', '--disable-warning=ExperimentalWarning'],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    },
-  );
-  const [{ url, grpc }] = (await once(child, 'message')) as [{ url: string; grpc: string }];
-  return {
-    grpc,
-    client: createA2aClient({ url, key: ADMIN_KEY }),
-    memory: async (): Promise<number> => {
-      child.send('how much?');
-      const [{ bytes }] = (await once(child, 'message')) as [{ bytes: number }];
-      return bytes;
-    },
-    [Symbol.asyncDispose]: async () => {
-      const gone = once(child, 'exit');
-      child.disconnect();
-      await gone;
-    },
-  };
-};
-
 it(`readers of gRPC that stop reading do not make the service grow, and get all ${EVENTS} events when they read again`, async () => {
   using folder = freshFolder();
-  await using measured = await startMeasured(folder.path);
+  await using measured = await startMeasured(folder.path, 'grpc');
   const { client, grpc } = measured;
   using caller = createGrpcCaller(grpc, ADMIN_KEY);
   const bytesOf = (id: string): Buffer => requestSerialize(SubscribeToTaskRequest.fromJSON({ id }));

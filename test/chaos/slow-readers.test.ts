@@ -1,63 +1,15 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
+import type { Socket } from 'node:net';
 
 import { expect, it } from 'vitest';
 
-import { type A2aClient, createA2aClient } from '../support/a2a-client.ts';
+import type { A2aClient } from '../support/a2a-client.ts';
+import { startMeasured } from '../support/measured-process.ts';
 import { ADMIN_KEY } from '../support/service.ts';
 import { freshFolder } from '../support/served-process.ts';
+import { openStalledCall } from '../support/stalled-http-reader.ts';
 
 const EVENTS = 10_000;
 const EVENT_BYTES = 2000;
-
-interface Measured extends AsyncDisposable {
-  readonly url: string;
-  readonly client: A2aClient;
-  /** Memory in use after everything that nobody needs is gone. */
-  memory(): Promise<number>;
-}
-
-const startMeasured = async (folder: string): Promise<Measured> => {
-  const child: ChildProcess = fork(
-    join(import.meta.dirname, '../support/measured-service.ts'),
-    [join(folder, 'tasks.db')],
-    {
-      execArgv: ['--expose-gc', '--conditions=sealane:source', '--disable-warning=ExperimentalWarning'],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    },
-  );
-  const [{ url }] = (await once(child, 'message')) as [{ url: string }];
-  return {
-    url,
-    client: createA2aClient({ url, key: ADMIN_KEY }),
-    memory: async () => {
-      child.send('how much?');
-      const [{ bytes }] = (await once(child, 'message')) as [{ bytes: number }];
-      return bytes;
-    },
-    [Symbol.asyncDispose]: async () => {
-      const gone = once(child, 'exit');
-      child.disconnect();
-      await gone;
-    },
-  };
-};
-
-/** A reader that asks for a stream and then takes nothing from its socket. */
-const openStalled = async (url: string, taskId: string): Promise<Socket> => {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  socket.pause();
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id: taskId } });
-  socket.write(
-    `POST /a2a HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${ADMIN_KEY}\r\nLast-Event-ID: 0\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-  return socket;
-};
 
 const readAll = async (client: A2aClient, id: string): Promise<{ readonly events: number; readonly ms: number }> => {
   const startedAt = performance.now();
@@ -94,7 +46,8 @@ it(`readers that stop reading neither make the service grow nor slow the others,
   const before = await measured.memory();
 
   const crowded = await client.submit(String(EVENTS));
-  const stalled = await Promise.all(Array.from({ length: 8 }, () => openStalled(url, crowded.id)));
+  const call = { key: ADMIN_KEY, method: 'SubscribeToTask', taskId: crowded.id, lastEventId: 0 };
+  const stalled = await Promise.all(Array.from({ length: 8 }, () => openStalledCall(url, call)));
   const together = await readAll(client, crowded.id);
   expect(together.events).toBe(EVENTS + 3);
   expect(together.ms).toBeLessThan(alone.ms * 3 + 2000);

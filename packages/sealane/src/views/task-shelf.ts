@@ -86,9 +86,12 @@ export const createTaskShelf = ({
     if (!result.ok) throw new SealaneError('conflict', `Task "${task.id}" cannot be saved (${result.why}).`);
   };
 
+  /** What a log says about the status; the chunks of an answer are most of it, and are let go page by page. */
   const logOf = async (id: string, last: number): Promise<readonly Event[]> => {
     const log: Event[] = [];
-    for await (const page of logPages(tasks, scope, id, { after: 0, last })) log.push(...page);
+    for await (const page of logPages(tasks, scope, id, { after: 0, last })) {
+      log.push(...page.filter(({ event }) => event.kind !== 'artifact-added'));
+    }
     return log;
   };
   const show = (task: StoredTask): Promise<ShelfTask> => shelfTaskOf(task, () => logOf(task.id, task.seq));
