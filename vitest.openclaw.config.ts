@@ -14,7 +14,7 @@ export default defineConfig({
     ...patient,
     name: 'openclaw',
     include: ['test/openclaw/**/*.test.ts'],
-    globalSetup: ['test/openclaw/install-openclaw.ts'],
+    globalSetup: ['test/openclaw/install-openclaw.ts', 'test/openclaw/pack-plugin.ts'],
     maxWorkers: Math.min(2, availableParallelism()),
     testTimeout: 120_000,
     hookTimeout: 240_000,

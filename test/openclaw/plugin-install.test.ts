@@ -1,35 +1,31 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { type A2aClient, createA2aClient } from '../support/a2a-client.ts';
 import { createAdminClient } from '../support/admin-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FakeModel, startFakeModel } from './fake-model.ts';
 import { type CommandOutcome, type GatewayProcess, openGateway } from './gateway-process.ts';
-import { packPlugin, pluginReady } from './plugin-world.ts';
+import { pluginReady } from './plugin-world.ts';
 
 /** What users do with the tarball, one after the other, on one OpenClaw. No registry can be reached. */
+const tarball = inject('pluginTarball');
 let model: FakeModel;
 let gateway: GatewayProcess;
-let folder: string;
-let tarball: string;
 let client: A2aClient;
 let first: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sealane-plugin-'));
-  [model, tarball] = await Promise.all([startFakeModel(), packPlugin(folder)]);
+  model = await startFakeModel();
   gateway = await openGateway({ modelUrl: model.url, started: false });
 });
 
 afterAll(async () => {
   await gateway?.close();
   await model?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const install = (what: string): Promise<CommandOutcome> =>

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+
+import { inject } from 'vitest';
 
 import { type A2aClient, createA2aClient } from '../support/a2a-client.ts';
 import { type AdminClient, createAdminClient } from '../support/admin-client.ts';
@@ -28,16 +26,7 @@ export interface PluginWorld extends AsyncDisposable {
   configure(settings: object, timeoutMs?: number): Promise<void>;
 }
 
-const PACKAGE = fileURLToPath(new URL('../../packages/openclaw-plugin', import.meta.url));
 const READY_MS = 60_000;
-
-/** The tarball that users install, made anew. */
-export const packPlugin = async (folder: string): Promise<string> => {
-  const words = ['pack', '--json', '--silent', '--pack-destination', folder];
-  const { stdout } = await promisify(execFile)('npm', words, { cwd: PACKAGE });
-  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
-  return join(folder, filename);
-};
 
 export const openPluginWorld = async ({
   settings = {},
@@ -105,15 +94,9 @@ interface OpenclawConfig {
 }
 
 const install = async (gateway: GatewayProcess): Promise<void> => {
-  const folder = mkdtempSync(join(tmpdir(), 'sealane-plugin-'));
-  try {
-    const tarball = await packPlugin(folder);
-    const words = ['plugins', 'install', `npm-pack:${tarball}`, '--force', '--accept-capabilities'];
-    const { code, output } = await gateway.openclaw(...words);
-    if (code !== 0) throw new Error(`The plugin was not installed:\n${output}`);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const tarball = `npm-pack:${inject('pluginTarball')}`;
+  const { code, output } = await gateway.openclaw('plugins', 'install', tarball, '--force', '--accept-capabilities');
+  if (code !== 0) throw new Error(`The plugin was not installed:\n${output}`);
 };
 
 /** The Gateway answers unknown addresses with its own page, so only JSON counts. */
