@@ -1,14 +1,8 @@
 import { BriefMap, type Event, isInterrupted, isTerminal, type Seq } from '#domain';
 import type { Scope, StoredTask, TaskId, TaskStore } from '#store';
 
-import { FIRST_PAGE, nextPageSize, sizeOf } from './log-pages.ts';
-import type { FrameCache } from './task-service.ts';
-
-/** A committed event with its encodings, shared by everybody who reads it from memory. */
-export interface FeedEvent {
-  readonly event: Event;
-  readonly frames: FrameCache;
-}
+import { FIRST_PAGE, nextPageSize } from './log-pages.ts';
+import { type FeedEvent, RecentEvents } from './recent-events.ts';
 
 /**
  * Tells readers about committed events. A task has an entry here only while somebody follows it. The entry keeps the
@@ -50,8 +44,7 @@ export interface Follower extends Disposable {
 
 interface Entry {
   followers: number;
-  recent: FeedEvent[];
-  recentBytes: number;
+  readonly recent: RecentEvents;
   /** Counts the hints that something may be in the store that is not in `recent`. */
   hints: number;
   isGone: boolean;
@@ -65,9 +58,6 @@ interface Waiter {
   settle(task: StoredTask | undefined): void;
 }
 
-const KEPT_EVENTS = 512;
-const KEPT_BYTES = 1024 * 1024;
-
 export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   const entries = new BriefMap<Entry>();
   let isClosed = false;
@@ -77,8 +67,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     if (!entry) {
       entry = {
         followers: 0,
-        recent: [],
-        recentBytes: 0,
+        recent: new RecentEvents(),
         hints: 0,
         isGone: false,
         sleepers: [],
@@ -95,24 +84,6 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     const { sleepers } = entry;
     entry.sleepers = [];
     for (const wakeUp of sleepers) wakeUp();
-  };
-
-  const keep = (entry: Entry, events: readonly Event[]): void => {
-    for (const event of events) {
-      const last = entry.recent.at(-1)?.event.seq;
-      if (last !== undefined && event.seq <= last) continue;
-      // A hole means that somebody else's commit is not known here yet: readers fetch it from the store.
-      if (last !== undefined && event.seq > last + 1) {
-        entry.recent = [];
-        entry.recentBytes = 0;
-      }
-      entry.recent.push({ event, frames: new Map() });
-      entry.recentBytes += sizeOf(event);
-    }
-    while (entry.recent.length > KEPT_EVENTS || (entry.recentBytes > KEPT_BYTES && entry.recent.length > 1)) {
-      const dropped = entry.recent.shift();
-      if (dropped) entry.recentBytes -= sizeOf(dropped.event);
-    }
   };
 
   const settleWaiters = async (id: TaskId, entry: Entry, seq: Seq, task: StoredTask | undefined): Promise<void> => {
@@ -171,13 +142,13 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       let pageSize = FIRST_PAGE;
       try {
         while (!signal.aborted && !entry.isGone) {
-          const ready = inMemory(entry, cursor);
+          const ready = entry.recent.after(cursor);
           if (ready) {
             cursor = ready.event.seq;
             yield ready;
             continue;
           }
-          if (seenHints !== entry.hints || (entry.recent.at(-1)?.event.seq ?? 0) > cursor) {
+          if (seenHints !== entry.hints || (entry.recent.last?.seq ?? 0) > cursor) {
             seenHints = entry.hints;
             const page = await store.read(scope, id, cursor, pageSize);
             for (const event of page) {
@@ -192,7 +163,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
             }
           }
           // What came while the store was asked has roused nobody.
-          if (inMemory(entry, cursor) || seenHints !== entry.hints || entry.isGone) continue;
+          if (entry.recent.after(cursor) || seenHints !== entry.hints || entry.isGone) continue;
           if (isClosed) return;
           const isRoused = await sleep(entry, pollMs, signal);
           if (!isRoused && !signal.aborted) {
@@ -223,9 +194,9 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       if (!entry) return;
       // It begins after what is kept under its name: that is of a task that was deleted, and nobody told us.
       const [first] = events;
-      const kept = entry.recent.at(-1)?.event;
+      const kept = entry.recent.last;
       if (first?.seq === 1 && kept && kept.at < first.at) return forget(id);
-      if (entry.followers > 0) keep(entry, events);
+      if (entry.followers > 0) entry.recent.keep(events);
       rouse(entry);
       const settling = entry.waiters.length > 0 ? events.findLast(settles) : undefined;
       if (settling) void settleWaiters(id, entry, settling.seq, task);
@@ -275,11 +246,6 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       });
     },
   };
-};
-
-const inMemory = (entry: Entry, cursor: Seq): FeedEvent | undefined => {
-  const oldest = entry.recent[0]?.event.seq;
-  return oldest === undefined || oldest > cursor + 1 ? undefined : entry.recent[cursor + 1 - oldest];
 };
 
 /** False when the time is up without a word. */

@@ -1,5 +1,6 @@
 import type { TurnEnd } from '#agents';
 import type { Message, NewEvent, State } from '#domain';
+import type { Finished, Result } from '#store';
 
 import { textOfThrown } from './agent-words.ts';
 
@@ -61,3 +62,41 @@ export const thrownEnd = (error: unknown, say: Say): TurnEnd => ({
   reason: 'error',
   retryable: (error as { retryable?: unknown } | null | undefined)?.retryable === true,
 });
+
+export interface WrittenEnd {
+  readonly result: Result<Finished>;
+  /** What was written in the end. */
+  readonly event: EndEvent;
+}
+
+/**
+ * Writes the end, after what was said and not written yet. A cancel that was committed while another end was on its way
+ * is served first. Words of an agent that no store can take do not keep its task from ending.
+ */
+export const writeEnd = async (what: {
+  readonly write: (events: readonly NewEvent[]) => Promise<Result<Finished>>;
+  readonly pending: readonly NewEvent[];
+  readonly event: EndEvent;
+  readonly stoppedEnd: (reason: StopReason) => EndEvent;
+  readonly onUnwritable: (error: unknown) => void;
+}): Promise<WrittenEnd> => {
+  const { event: wished, write, onUnwritable } = what;
+  const endAs = (reason: StopReason): EndEvent => ({
+    ...what.stoppedEnd(reason),
+    ...(wished.forced && { forced: true }),
+  });
+  let { pending, event } = what;
+  for (;;) {
+    try {
+      const result = await write([...pending, event]);
+      if (result.ok || result.why !== 'canceled') return { result, event };
+      event = endAs('canceled');
+    } catch (error) {
+      // Nothing of the agent's is in it, so it is the store that fails.
+      if (pending.length === 0 && event !== wished) throw error;
+      onUnwritable(error);
+      pending = [];
+      event = endAs('unwritable');
+    }
+  }
+};

@@ -1,13 +1,23 @@
 import type { RunEvent, RunIo, RunRef, Turn, TurnEnd } from '#agents';
 import { type Event, type Message, type NewEvent, SealaneError } from '#domain';
-import type { Finished, Result, Run, StoredTask } from '#store';
+import type { Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
 import { textOfThrown, weighEnd, weighMetadata } from './agent-words.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import type { EngineObserver, RunObserver } from './observer.ts';
 import type { Persist } from './persist.ts';
-import { agentEnd, type EndEvent, stoppedEnd, type StopReason, thrownEnd, tooLarge } from './run-end.ts';
+import {
+  agentEnd,
+  type EndEvent,
+  stoppedEnd,
+  type StopReason,
+  thrownEnd,
+  tooLarge,
+  writeEnd,
+  type WrittenEnd,
+} from './run-end.ts';
+import { OneRunIo } from './run-io.ts';
 import { RunOutput, unwatched, UNWRITABLE } from './run-output.ts';
 import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
@@ -198,7 +208,7 @@ class OneRun implements LiveRun {
     try {
       end = await begin(
         turnOf(run, this.#watcher?.traceparent, () => this.#deps.history(run)),
-        new OneRunIo(this),
+        new OneRunIo(this, run.attempt),
       );
     } catch (error) {
       const isTold = error instanceof SealaneError && error.forCallers === undefined;
@@ -251,32 +261,14 @@ class OneRun implements LiveRun {
     if (result.ok) this.#tellEnd(result.value.task, event.reason, event === wished ? end?.detail : undefined);
   }
 
-  /**
-   * Writes the end; a cancel that was committed while another end was on its way is served first. Words of an agent
-   * that no store can take do not keep its task from ending.
-   */
-  async #finish(
-    pending: readonly NewEvent[],
-    event: EndEvent,
-    release: boolean,
-  ): Promise<{ result: Result<Finished>; event: EndEvent }> {
-    const endAs = (reason: StopReason): EndEvent => ({
-      ...this.#stoppedEnd(reason),
-      ...(event.forced && { forced: true }),
+  #finish(pending: readonly NewEvent[], event: EndEvent, release: boolean): Promise<WrittenEnd> {
+    return writeEnd({
+      write: (events) => this.#deps.persist.finish(this.run.token, events, release),
+      pending,
+      event,
+      stoppedEnd: (reason) => this.#stoppedEnd(reason),
+      onUnwritable: (error) => this.#problem(UNWRITABLE, error),
     });
-    let said = { pending, event };
-    for (;;) {
-      try {
-        const result = await this.#deps.persist.finish(this.run.token, [...said.pending, said.event], release);
-        if (result.ok || result.why !== 'canceled') return { result, event: said.event };
-        said = { ...said, event: endAs('canceled') };
-      } catch (error) {
-        // Nothing of the agent's is in it, so it is the store that fails.
-        if (said.pending.length === 0 && said.event !== event) throw error;
-        this.#problem(UNWRITABLE, error);
-        said = { pending: [], event: endAs('unwritable') };
-      }
-    }
   }
 
   /** The run does not die: its task ends now, and the lane waits for the run. */
@@ -324,27 +316,5 @@ class OneRun implements LiveRun {
   #stoppedEnd(reason: StopReason | undefined): EndEvent {
     const facts = { timeoutMs: this.entry.taskTimeoutMs, excess: this.#output.excess };
     return stoppedEnd(reason, facts, (text) => this.say(text));
-  }
-}
-
-/** What the connector gets of a run. It may take its parts apart, so the functions are its own. */
-class OneRunIo implements RunIo {
-  readonly #run: OneRun;
-  readonly attempt: number;
-  readonly say: RunIo['say'];
-  readonly emit: RunIo['emit'];
-  readonly remember: RunIo['remember'];
-  constructor(run: OneRun) {
-    this.#run = run;
-    this.attempt = run.run.attempt;
-    this.say = (text) => run.say(text);
-    this.emit = (event) => run.emit(event);
-    this.remember = (ref) => run.remember(ref);
-  }
-  get signal(): AbortSignal {
-    return this.#run.signal;
-  }
-  get inbox(): AsyncIterable<Message> {
-    return this.#run.inbox;
   }
 }

@@ -3,10 +3,11 @@ import type { Scope, StoredTask } from '#store';
 
 import { directReplyOf } from './direct-reply.ts';
 import type { EngineParts } from './engine.ts';
-import type { FeedEvent, Follower, Waiting } from './feed.ts';
+import type { Follower, Waiting } from './feed.ts';
 import { createIntake } from './intake.ts';
 import { logPages, sizeOfAll } from './log-pages.ts';
 import { createPushConfigs, createWebhookOf } from './push-configs.ts';
+import type { FeedEvent } from './recent-events.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
 
