@@ -37,8 +37,6 @@ export default defineConfig({
           include: ['test/**/*.test.ts', ...PROCESSES],
           exclude: ['test/architecture.test.ts', 'test/chaos/**', 'test/openclaw/**', ...LONG],
           globalSetup: ['test/support/postgres-setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
     ],

@@ -6,7 +6,7 @@ const conditions = ['sealane:source', 'module', 'node', 'default'];
 export const source = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 
 /** What will be so in a moment takes longer on a machine that has much to do. */
-export const patient = { expect: { poll: { timeout: 10_000 } } };
+export const patient = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
 
 /**
  * Each service in a test has a thread, and Node strips its sources of their types by a WebAssembly module. A process that

@@ -12,8 +12,12 @@ beforeAll(async () => {
   service = await openService({
     agents: {
       echo: { connector: createEchoAgent(), default: true },
-      gate: { connector: gate.connector },
+      gate: { connector: gate.connector, extensions: [{ uri: 'urn:example:tone' }, { uri: 'urn:example:colour' }] },
       trace: { connector: createCommandAgent({ command: ['printenv', 'TRACEPARENT'] }) },
+      extensions: {
+        connector: createCommandAgent({ command: ['printenv', 'SEALANE_EXTENSIONS'] }),
+        extensions: [{ uri: 'urn:example:tone' }, { uri: 'urn:example:colour' }],
+      },
       ancestors: { connector: createCommandAgent({ command: ['printenv', 'SEALANE_ANCESTORS'] }) },
     },
   });
@@ -119,6 +123,32 @@ describe('an Idempotency-Key', () => {
     const numbers = (await again.rest()).map(({ id }) => id);
     expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => 11 + index));
     expect(numbers.at(-1)).toBe(33);
+  });
+});
+
+describe('an extension that an agent declares', () => {
+  const asking = (...uris: readonly string[]) => ({ 'a2a-extensions': ['urn:unknown', TASK_LOG, ...uris].join(', ') });
+  const TASK_LOG = 'https://sealane.dev/extensions/task-log/v1';
+
+  it('is told to the agent by each message whose caller asks for it', async () => {
+    const client = service.client.with({ path: '/agents/gate' });
+    const { id } = await client.submit('in which tone?', { headers: asking('urn:example:tone') });
+    const first = await gate.started('in which tone?');
+    expect(first.turn.extensions).toEqual(['urn:example:tone']);
+    first.end({ state: 'input-required' });
+    await expect.poll(async () => (await client.get(id)).status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+
+    // The answer goes to the task's agent, whichever the address names.
+    await service.client.submit('in blue', { taskId: id, headers: asking('urn:example:colour') });
+    const second = await gate.started('in blue');
+    expect(second.turn.extensions).toEqual(['urn:example:colour']);
+    second.end();
+  });
+
+  it('reaches a program as SEALANE_EXTENSIONS', async () => {
+    const client = service.client.with({ path: '/agents/extensions' });
+    const task = await client.send('which?', { headers: asking('urn:example:tone', 'urn:example:colour') });
+    expect(answerOf(task).trim()).toBe('urn:example:tone,urn:example:colour');
   });
 });
 

@@ -142,4 +142,41 @@ describe('an executor of the SDK that', () => {
     expect((await client.get(id)).metadata).toEqual({ reason: 'canceled' });
     expect(working.size).toBe(0);
   });
+
+  it('is answered sees its task as it was: what it gave, what it asked, what was said', async () => {
+    const seen: RequestContext['task'][] = [];
+    await using service = await openWith(async ({ task }, bus) => {
+      seen.push(task);
+      if (task) return;
+      bus.publish(artifact('half of it', { append: false, lastChunk: true }));
+      bus.publish(status('TASK_STATE_INPUT_REQUIRED', 'what else?'));
+    });
+    const { id, contextId } = await service.client.send('go');
+    await service.client.send('this', { taskId: id });
+    expect(seen[0]).toBeUndefined();
+    expect(Task.toJSON(seen[1] ?? Task.fromJSON({}))).toMatchObject({
+      id,
+      contextId,
+      status: { state: 'TASK_STATE_INPUT_REQUIRED', message: { parts: [{ text: 'what else?' }] } },
+      artifacts: [{ artifactId: 'a', parts: [{ text: 'half of it' }] }],
+      history: [
+        { role: 'ROLE_USER', parts: [{ text: 'go' }] },
+        { role: 'ROLE_AGENT', parts: [{ text: 'half of it' }] },
+        { role: 'ROLE_AGENT', parts: [{ text: 'what else?' }] },
+        { role: 'ROLE_USER', parts: [{ text: 'this' }] },
+      ],
+    });
+  });
+
+  it('is referred to other tasks sees them', async () => {
+    const referred: string[] = [];
+    await using service = await openWith(async ({ referenceTasks = [] }, bus) => {
+      referred.push(...referenceTasks.map((task) => `${task.id} ${task.artifacts.length}`));
+      bus.publish(artifact('done'));
+    });
+    const first = await service.client.send('one');
+    const second = await service.client.send('two');
+    await service.client.send('three', { message: { referenceTaskIds: [first.id, second.id] } });
+    expect(referred).toEqual([`${first.id} 1`, `${second.id} 1`]);
+  });
 });

@@ -2,7 +2,18 @@
  * Sealane as a library: `createSealane({ store, agents })` runs the task service inside your process and mounts it on
  * your server. Agents are connectors of your own, the built-in ones, or executors of `@a2a-js/sdk`.
  */
-export type { AgentConnector, Health, Permission, RunEvent, RunIo, RunRef, SessionScope, Turn, TurnEnd } from '#agents';
+export type {
+  AgentConnector,
+  Health,
+  Permission,
+  RunEvent,
+  RunIo,
+  RunRef,
+  SeenTask,
+  SessionScope,
+  Turn,
+  TurnEnd,
+} from '#agents';
 export { sessionKeyOf } from '#agents';
 export { createCommandAgent } from '#agents/command/command-agent';
 export { createEchoAgent } from '#agents/echo/echo-agent';

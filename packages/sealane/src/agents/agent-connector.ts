@@ -1,4 +1,4 @@
-import type { Artifact, JsonObject, Message, State } from '#domain';
+import type { Artifact, JsonObject, Message, State, TaskSnapshot } from '#domain';
 
 /** Who asks, where: what a connector may build its session key from. */
 export interface SessionScope {
@@ -28,13 +28,25 @@ export interface Turn {
   readonly message: Message;
   /** Earlier messages of the task, oldest first, without `message`. For agents that keep no session of their own. */
   history(): Promise<readonly Message[]>;
+  /** The task as it was when `message` came to it; nothing where it began with it. */
+  before(): Promise<SeenTask | undefined>;
+  /** The tasks that `message` refers to, without those that have been deleted since. */
+  references(): Promise<readonly SeenTask[]>;
   /** What came in with the call, merged from task and message. */
   readonly metadata: JsonObject;
+  /** Extensions of A2A that the agent declares and the caller has asked for, by their addresses. */
+  readonly extensions: readonly string[];
   /** This run's id, and those of the runs that led to it. An agent that calls Sealane hands them on. */
   readonly runId: string;
   readonly ancestors: readonly string[];
   readonly traceparent?: string;
   readonly permission: Permission;
+}
+
+/** A task as an agent may look at it. */
+export interface SeenTask extends TaskSnapshot {
+  readonly id: string;
+  readonly contextId: string;
 }
 
 /** How much a caller may do through an agent; least first. */

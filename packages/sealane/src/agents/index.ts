@@ -16,6 +16,7 @@ export type {
   RunRef,
   SessionKey,
   SessionScope,
+  SeenTask,
   Turn,
   TurnEnd,
 } from './agent-connector.ts';

@@ -5,13 +5,13 @@ import type { InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } fro
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
-import { conversationBefore } from './conversation.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createJanitor } from './janitor.ts';
 import { createLease } from './lease.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { EngineObserver } from './observer.ts';
+import { pastOf } from './past.ts';
 import { createPersist } from './persist.ts';
 import type { CheckWebhook } from './push-configs.ts';
 import { recoverRun } from './recovery.ts';
@@ -100,7 +100,7 @@ export const createEngine = (options: EngineOptions): Engine => {
 
   const runs = createLiveRuns({
     store,
-    runner: { settings, persist, observer, now, newId, history: (run) => conversationBefore(store, run) },
+    runner: { settings, persist, observer, now, newId, past: (run) => pastOf(store, run) },
     instance: () => lease.instance,
     onOver: (run) => dispatcher.vacate(run.agent),
     onProblem: onProblem('A run could not look into its log'),

@@ -46,6 +46,7 @@ export const createIntake = (
     const call: Writable<CallFacts> = { permission: caller.permission };
     if (request.traceparent !== undefined) call.traceparent = request.traceparent;
     if (request.ancestors?.length) call.ancestors = request.ancestors;
+    if (request.extensions?.length) call.extensions = request.extensions;
     return call;
   };
 

@@ -6,6 +6,7 @@ import type { AgentEntry } from './agent-registry.ts';
 import { textOfThrown, weighEnd, weighMetadata } from './agent-words.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import type { EngineObserver, RunObserver } from './observer.ts';
+import type { Past } from './past.ts';
 import type { Persist } from './persist.ts';
 import {
   agentEnd,
@@ -43,7 +44,7 @@ export interface RunnerDeps {
   readonly observer: EngineObserver;
   readonly now: () => number;
   readonly newId: () => string;
-  readonly history: (run: Run) => Promise<readonly Message[]>;
+  readonly past: (run: Run) => Past;
 }
 
 /** What is to be done with the agent: begin, or take up what an earlier instance began. */
@@ -206,10 +207,7 @@ class OneRun implements LiveRun {
     const { run } = this;
     let end: TurnEnd;
     try {
-      end = await begin(
-        turnOf(run, this.#watcher?.traceparent, () => this.#deps.history(run)),
-        new OneRunIo(this, run.attempt),
-      );
+      end = await begin(turnOf(run, this.#watcher?.traceparent, this.#deps.past(run)), new OneRunIo(this, run.attempt));
     } catch (error) {
       const isTold = error instanceof SealaneError && error.forCallers === undefined;
       if (!isTold) this.#problem('An agent failed', error);

@@ -1,9 +1,11 @@
 import type { Permission, Turn } from '#agents';
-import { type Message, runIdOf } from '#domain';
+import { runIdOf } from '#domain';
 import type { Run } from '#store';
 
+import type { Past } from './past.ts';
+
 /** A run as its connector sees it. */
-export const turnOf = (run: Run, traceparent: string | undefined, history: () => Promise<readonly Message[]>): Turn => {
+export const turnOf = (run: Run, traceparent: string | undefined, past: Past): Turn => {
   const trace = traceparent ?? run.call.traceparent;
   return {
     taskId: run.token.taskId,
@@ -14,10 +16,11 @@ export const turnOf = (run: Run, traceparent: string | undefined, history: () =>
     session: run.session,
     number: run.turn,
     message: run.message,
-    history,
+    ...past,
     metadata: { ...run.metadata, ...run.call.metadata, ...run.message.metadata },
     runId: runIdOf(run.token.taskId, run.attempt),
     ancestors: run.call.ancestors ?? [],
+    extensions: run.call.extensions ?? [],
     permission: (run.call.permission as Permission | undefined) ?? 'guarded',
     ...(trace !== undefined && { traceparent: trace }),
   };

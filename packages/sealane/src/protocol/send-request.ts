@@ -5,7 +5,7 @@ import { type AgentEntry, type Caller, mayUse, type SendRequest } from '#engine'
 
 import { decodeLastEventId, decodeSendFacts } from './call-headers.ts';
 import type { CallContext, ProtocolDeps } from './dialect.ts';
-import { negotiateExtensions, requireExtensions } from './extensions.ts';
+import { negotiateExtensions, requireExtensions, TASK_LOG_EXTENSION } from './extensions.ts';
 import { noPush } from './push-config.ts';
 import type { SendParams } from './request-decoder.ts';
 
@@ -46,10 +46,12 @@ export const sendRequestOf = async (
   const entry =
     taskId === undefined
       ? deps.registry.require(agent, agents)
-      : await demandingAgentOf(taskId, callerOf(context, sent.tenant), deps);
+      : await particularAgentOf(taskId, callerOf(context, sent.tenant), deps);
+  let { extensions } = context;
   if (entry) {
     const isAddressed = taskId === undefined && agent === context.agent;
-    if (!isAddressed) requireExtensions(negotiateExtensions(entry, context.headers, agents));
+    if (!isAddressed) extensions = negotiateExtensions(entry, context.headers, agents);
+    requireExtensions(extensions);
     if (mayUse(agents, entry.name)) requireInputModes(entry, message);
   }
   const facts = decodeSendFacts(context.headers);
@@ -58,6 +60,9 @@ export const sendRequestOf = async (
   if (metadata !== undefined) request.metadata = metadata;
   if (givenTaskId !== undefined) request.givenTaskId = givenTaskId;
   if (push !== undefined) request.push = push;
+  // Ours is none of the agent's business.
+  const forAgent = extensions.activated.filter((uri) => uri !== TASK_LOG_EXTENSION.uri);
+  if (forAgent.length > 0) request.extensions = forAgent;
   if (facts.idempotencyKey !== undefined) {
     request.bodyHash = bodyHashOf(sent, agent, callerOf(context, sent.tenant).tenant);
   }
@@ -66,17 +71,17 @@ export const sendRequestOf = async (
 
 /**
  * A follow-up goes to its task's agent, whatever it names. Which one that is costs a look at the task, so nobody looks
- * where no agent demands anything.
+ * where no agent is particular about its messages.
  */
-const demandingAgentOf = async (
+const particularAgentOf = async (
   taskId: string,
   caller: Caller,
   { registry, service }: Pick<ProtocolDeps, 'registry' | 'service'>,
 ): Promise<AgentEntry | undefined> =>
-  registry.list().some(isDemanding) ? registry.find((await service.get(caller, taskId)).agent) : undefined;
+  registry.list().some(isParticular) ? registry.find((await service.get(caller, taskId)).agent) : undefined;
 
-const isDemanding = ({ inputModes, extensions }: AgentEntry): boolean =>
-  !inputModes.includes('*/*') || extensions.some(({ required }) => required);
+const isParticular = ({ inputModes, extensions }: AgentEntry): boolean =>
+  !inputModes.includes('*/*') || extensions.length > 0;
 
 /** A part that says what it is must be something that the agent takes. */
 const requireInputModes = ({ inputModes, name }: AgentEntry, { parts }: Message): void => {

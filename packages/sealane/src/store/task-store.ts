@@ -111,6 +111,8 @@ export interface CallFacts {
   /** The runs that led to this call. */
   readonly ancestors?: readonly string[];
   readonly permission?: string;
+  /** Extensions of A2A that the caller has asked for and the agent declares. */
+  readonly extensions?: readonly string[];
   /** What came with a follow-up, beside its message. */
   readonly metadata?: JsonObject;
 }

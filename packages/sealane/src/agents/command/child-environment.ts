@@ -41,6 +41,7 @@ export const runVariables = (
   SEALANE_ANCESTORS: [...turn.ancestors, turn.runId].join(','),
   SEALANE_ATTEMPT: String(attempt),
   SEALANE_SESSION: turn.session,
+  ...(turn.extensions.length > 0 && { SEALANE_EXTENSIONS: turn.extensions.join(',') }),
   ...(turn.traceparent !== undefined && { TRACEPARENT: turn.traceparent }),
   // Inside another run, both tokens: whoever ends the outer run must find ours too.
   [TOKEN_VARIABLE]: [own[TOKEN_VARIABLE], token].filter(Boolean).join(','),

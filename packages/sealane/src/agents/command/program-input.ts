@@ -71,4 +71,5 @@ export const jsonInputOf = async (turn: Turn): Promise<string> =>
     message: turn.message,
     history: await turn.history(),
     metadata: turn.metadata,
+    extensions: turn.extensions,
   })}\n`;

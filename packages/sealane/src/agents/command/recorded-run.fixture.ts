@@ -21,9 +21,12 @@ export const turnOf = (text: string, overrides: Partial<Turn> = {}): Turn => ({
   number: 1,
   message: messageOfUser(text),
   history: () => Promise.resolve([]),
+  before: () => Promise.resolve(undefined),
+  references: () => Promise.resolve([]),
   metadata: {},
   runId: 'run-2',
   ancestors: ['run-1'],
+  extensions: [],
   permission: 'read-only',
   ...overrides,
 });

@@ -1,10 +1,4 @@
-import {
-  Message as WireMessage,
-  Task as WireTask,
-  TaskArtifactUpdateEvent,
-  TaskState,
-  TaskStatusUpdateEvent,
-} from '@a2a-js/sdk';
+import { Message as WireMessage, Task as WireTask, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '@a2a-js/sdk';
 import {
   type AgentExecutionEvent,
   type AgentExecutor,
@@ -15,7 +9,7 @@ import {
 
 import type { Artifact, JsonObject, Message } from '#domain';
 
-import type { AgentConnector, RunIo, Turn, TurnEnd } from '../agent-connector.ts';
+import type { AgentConnector, RunIo, SeenTask, Turn, TurnEnd } from '../agent-connector.ts';
 import { sessionKeyOf } from '../session-key.ts';
 
 /**
@@ -145,22 +139,31 @@ interface TaskJson extends StatusJson {
 
 /** The request as the SDK's own handler would hand it over; from the second turn on with the task so far. */
 const contextOf = async (turn: Turn): Promise<RequestContext> => {
+  const { taskId, contextId, tenant } = turn;
   const message = WireMessage.fromJSON(turn.message);
   const call = new ServerCallContext({
     user: { isAuthenticated: true, userName: turn.owner },
-    tenant: turn.tenant,
+    tenant,
     requestedVersion: '1.0',
+    requestedExtensions: [...turn.extensions],
   });
-  const request = { tenant: turn.tenant, message, configuration: undefined, metadata: turn.metadata };
-  if (turn.number === 1) return new RequestContext(request, turn.taskId, turn.contextId, call);
-  const history = [...(await turn.history()), turn.message].map((known) => WireMessage.fromJSON(known));
-  const task: WireTask = {
-    id: turn.taskId,
-    contextId: turn.contextId,
-    status: { state: TaskState.TASK_STATE_WORKING, message: undefined, timestamp: undefined },
-    history,
-    artifacts: [],
-    metadata: turn.metadata,
-  };
-  return new RequestContext(request, turn.taskId, turn.contextId, call, task);
+  const request = { tenant, message, configuration: undefined, metadata: turn.metadata };
+  const before = turn.number === 1 ? undefined : await turn.before();
+  const task = before && wireTask({ ...before, history: [...(await turn.history()), turn.message] });
+  const references = message.referenceTaskIds.length > 0 ? (await turn.references()).map(wireTask) : undefined;
+  return new RequestContext(request, taskId, contextId, call, task, references);
 };
+
+const wireTask = ({ id, contextId, artifacts, history, metadata, ...task }: SeenTask): WireTask =>
+  WireTask.fromJSON({
+    id,
+    contextId,
+    artifacts,
+    history,
+    metadata,
+    status: {
+      state: `TASK_STATE_${task.state.toUpperCase().replaceAll('-', '_')}`,
+      message: task.statusMessage,
+      timestamp: task.statusAt,
+    },
+  });

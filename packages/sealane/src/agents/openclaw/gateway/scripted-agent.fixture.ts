@@ -23,9 +23,12 @@ export const turnOf = (permission: Permission, text = 'hello'): Turn => ({
   number: 1,
   message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }] },
   history: async () => [],
+  before: async () => undefined,
+  references: async () => [],
   metadata: {},
   runId: 'task-1.1',
   ancestors: [],
+  extensions: [],
   permission,
 });
 
