@@ -145,6 +145,12 @@ describe('an extension that an agent declares', () => {
     second.end();
   });
 
+  it('may be asked for by the header of either version, or by both', async () => {
+    const client = service.client.with({ path: '/agents/extensions' });
+    const headers = { 'a2a-extensions': 'urn:example:tone', 'x-a2a-extensions': 'urn:example:colour' };
+    expect(answerOf(await client.send('which?', { headers })).trim()).toBe('urn:example:tone,urn:example:colour');
+  });
+
   it('reaches a program as SEALANE_EXTENSIONS', async () => {
     const client = service.client.with({ path: '/agents/extensions' });
     const task = await client.send('which?', { headers: asking('urn:example:tone', 'urn:example:colour') });

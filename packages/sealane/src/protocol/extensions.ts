@@ -35,10 +35,11 @@ export const negotiateExtensions = (
   allowed: Caller['agents'],
 ): Negotiated => {
   const agent = named && mayUse(allowed, named.name) ? named : undefined;
-  const header = headers['a2a-extensions'] ?? headers['x-a2a-extensions'];
+  // Clients that speak several versions send both, and not always the same.
+  const { 'a2a-extensions': header, 'x-a2a-extensions': older } = headers;
   const required = agent?.extensions.find((extension) => extension.required);
-  if (header === undefined && required === undefined) return NOTHING_ASKED;
-  const text = typeof header === 'object' ? header.join(',') : (header ?? '');
+  if (header === undefined && older === undefined && required === undefined) return NOTHING_ASKED;
+  const text = [header ?? [], older ?? []].flat().join(',');
   const asked = new Set(text.length > MAX_HEADER_LENGTH ? [] : text.split(',').map((uri) => uri.trim()));
   const known = agent ? extensionsOf(agent) : [TASK_LOG_EXTENSION];
   return {
