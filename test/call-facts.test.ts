@@ -158,6 +158,24 @@ describe('an extension that an agent declares', () => {
   });
 });
 
+describe('the media types that a caller can take', () => {
+  const SENDS = {
+    '1.0': ['SendMessage', { role: 'ROLE_USER', parts: [{ text: 'in 1.0' }] }],
+    '0.3': ['message/send', { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'in 0.3' }] }],
+  } as const;
+  it.each(['1.0', '0.3'] as const)('are told to the agent, in version %s', async (version) => {
+    const client = service.client.with({ path: '/agents/gate' });
+    const [method, message] = SENDS[version];
+    const configuration = { acceptedOutputModes: ['text/html', 'image/png'] };
+    const params = { message: { ...message, messageId: version }, configuration };
+    const call = client.call(method, params, { 'a2a-version': version });
+    const run = await gate.started(`in ${version}`);
+    expect(run.turn.outputModes).toEqual(['text/html', 'image/png']);
+    run.end();
+    await call;
+  });
+});
+
 describe('headers that a caller may send', () => {
   it('of extensions nobody here knows change nothing', async () => {
     const headers = { 'a2a-extensions': 'https://example.com/ext/v1, https://example.com/other' };

@@ -179,4 +179,19 @@ describe('an executor of the SDK that', () => {
     await service.client.send('three', { message: { referenceTaskIds: [first.id, second.id] } });
     expect(referred).toEqual([`${first.id} 1`, `${second.id} 1`]);
   });
+
+  it('is called sees which extensions and media types its caller asks for', async () => {
+    const asked: unknown[] = [];
+    const execute: Execute = async ({ request, context }) =>
+      void asked.push(context.requestedExtensions, request.configuration?.acceptedOutputModes);
+    const connector = createExecutorAgent({ execute, cancelTask: async () => undefined });
+    await using service = await openService({
+      agents: { own: { connector, extensions: [{ uri: 'urn:example:tone' }] } },
+    });
+    await service.client.send('go', {
+      headers: { 'a2a-extensions': 'urn:example:tone, urn:unknown' },
+      configuration: { acceptedOutputModes: ['text/html', 'image/png'] },
+    });
+    expect(asked).toEqual([['urn:example:tone'], ['text/html', 'image/png']]);
+  });
 });

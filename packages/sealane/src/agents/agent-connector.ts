@@ -36,6 +36,8 @@ export interface Turn {
   readonly metadata: JsonObject;
   /** Extensions of A2A that the agent declares and the caller has asked for, by their addresses. */
   readonly extensions: readonly string[];
+  /** The media types that the caller can take as an answer; empty: it did not say. */
+  readonly outputModes: readonly string[];
   /** This run's id, and those of the runs that led to it. An agent that calls Sealane hands them on. */
   readonly runId: string;
   readonly ancestors: readonly string[];

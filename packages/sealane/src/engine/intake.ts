@@ -47,6 +47,7 @@ export const createIntake = (
     if (request.traceparent !== undefined) call.traceparent = request.traceparent;
     if (request.ancestors?.length) call.ancestors = request.ancestors;
     if (request.extensions?.length) call.extensions = request.extensions;
+    if (request.outputModes?.length) call.outputModes = request.outputModes;
     return call;
   };
 

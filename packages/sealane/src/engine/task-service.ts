@@ -29,6 +29,8 @@ export interface SendRequest {
   readonly ancestors?: readonly string[];
   /** Those of the agent's own that the caller has asked for. */
   readonly extensions?: readonly string[];
+  /** The media types that the caller can take as an answer; absent: any. */
+  readonly outputModes?: readonly string[];
   /** Callers that name their tasks themselves: the task of this id is continued, or made if there is none. */
   readonly givenTaskId?: string;
   /** A webhook, registered with the new task so that it hears of every event. */

@@ -21,6 +21,7 @@ export const turnOf = (run: Run, traceparent: string | undefined, past: Past): T
     runId: runIdOf(run.token.taskId, run.attempt),
     ancestors: run.call.ancestors ?? [],
     extensions: run.call.extensions ?? [],
+    outputModes: run.call.outputModes ?? [],
     permission: (run.call.permission as Permission | undefined) ?? 'guarded',
     ...(trace !== undefined && { traceparent: trace }),
   };

@@ -30,6 +30,8 @@ export interface SendParams {
   readonly historyLength: number | undefined;
   /** The agent that the caller asks for, in the metadata of the message or of the request. */
   readonly executor: string | undefined;
+  /** The media types that the caller can take as an answer. */
+  readonly outputModes: readonly string[] | undefined;
   /** A webhook for the new task. */
   readonly push: NewPushConfig | undefined;
 }
@@ -41,13 +43,15 @@ export const decodeSendParams = (value: unknown): SendParams => {
   const configuration = params['configuration'] ?? undefined;
   let returnImmediately = false;
   let historyLength: number | undefined;
+  let outputModes: readonly string[] | undefined;
   let push: NewPushConfig | undefined;
   if (configuration !== undefined) {
     const fields = requireFields(configuration, 'configuration');
     const flag = member(fields, 'returnImmediately', 'return_immediately');
     returnImmediately = findFlag(flag, 'configuration.returnImmediately') ?? false;
     historyLength = findHistoryLength(fields, 'configuration.historyLength');
-    findTexts(member(fields, 'acceptedOutputModes', 'accepted_output_modes'), 'configuration.acceptedOutputModes');
+    const modes = member(fields, 'acceptedOutputModes', 'accepted_output_modes');
+    outputModes = findTexts(modes, 'configuration.acceptedOutputModes');
     const webhook = member(fields, 'taskPushNotificationConfig', 'task_push_notification_config');
     if (webhook !== undefined) push = decodePushConfig(webhook, 'configuration.taskPushNotificationConfig');
   }
@@ -58,6 +62,7 @@ export const decodeSendParams = (value: unknown): SendParams => {
     returnImmediately,
     historyLength,
     executor: executorOf(message, metadata),
+    outputModes,
     push,
   };
 };

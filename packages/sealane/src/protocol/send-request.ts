@@ -10,7 +10,7 @@ import { noPush } from './push-config.ts';
 import type { SendParams } from './request-decoder.ts';
 
 /** What a send of any dialect says, once decoded. */
-export type Sending = Pick<SendParams, 'message' | 'metadata' | 'tenant' | 'executor' | 'push'> & {
+export type Sending = Pick<SendParams, 'message' | 'metadata' | 'tenant' | 'executor' | 'outputModes' | 'push'> & {
   readonly givenTaskId?: string;
 };
 
@@ -60,6 +60,7 @@ export const sendRequestOf = async (
   if (metadata !== undefined) request.metadata = metadata;
   if (givenTaskId !== undefined) request.givenTaskId = givenTaskId;
   if (push !== undefined) request.push = push;
+  if (sent.outputModes?.length) request.outputModes = sent.outputModes;
   // Ours is none of the agent's business.
   const forAgent = extensions.activated.filter((uri) => uri !== TASK_LOG_EXTENSION.uri);
   if (forAgent.length > 0) request.extensions = forAgent;

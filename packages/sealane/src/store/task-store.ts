@@ -113,6 +113,8 @@ export interface CallFacts {
   readonly permission?: string;
   /** Extensions of A2A that the caller has asked for and the agent declares. */
   readonly extensions?: readonly string[];
+  /** The media types that the caller can take. */
+  readonly outputModes?: readonly string[];
   /** What came with a follow-up, beside its message. */
   readonly metadata?: JsonObject;
 }

@@ -151,7 +151,15 @@ describe('the message', () => {
     const { text } = await run({ command: ['cat'], input: 'json' }, turn);
     const { taskId, contextId, message, metadata } = turn;
     expect(text.endsWith('\n')).toBe(true);
-    expect(JSON.parse(text)).toEqual({ taskId, contextId, message, history: [earlier], metadata, extensions: [] });
+    expect(JSON.parse(text)).toEqual({
+      taskId,
+      contextId,
+      message,
+      history: [earlier],
+      metadata,
+      extensions: [],
+      outputModes: [],
+    });
   });
 
   test('without text is refused by a program that reads text', async () => {

@@ -27,7 +27,7 @@ export const commandOptions = z
       .enum(['stdin', 'argument', 'json'])
       .optional()
       .describe(
-        'How the program gets the message: its text on standard input, as the argument `{message}`, or one JSON line {taskId, contextId, message, history, metadata, extensions} on standard input. By default `argument` when the command has `{message}`, else `stdin`.',
+        'How the program gets the message: its text on standard input, as the argument `{message}`, or one JSON line {taskId, contextId, message, history, metadata, extensions, outputModes} on standard input. By default `argument` when the command has `{message}`, else `stdin`.',
       ),
     output: z
       .enum(['text', 'json', 'jsonl'])

@@ -72,4 +72,5 @@ export const jsonInputOf = async (turn: Turn): Promise<string> =>
     history: await turn.history(),
     metadata: turn.metadata,
     extensions: turn.extensions,
+    outputModes: turn.outputModes,
   })}\n`;

@@ -27,6 +27,7 @@ export const turnOf = (text: string, overrides: Partial<Turn> = {}): Turn => ({
   runId: 'run-2',
   ancestors: ['run-1'],
   extensions: [],
+  outputModes: [],
   permission: 'read-only',
   ...overrides,
 });

@@ -1,4 +1,10 @@
-import { Message as WireMessage, Task as WireTask, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '@a2a-js/sdk';
+import {
+  Message as WireMessage,
+  SendMessageConfiguration,
+  Task as WireTask,
+  TaskArtifactUpdateEvent,
+  TaskStatusUpdateEvent,
+} from '@a2a-js/sdk';
 import {
   type AgentExecutionEvent,
   type AgentExecutor,
@@ -147,7 +153,9 @@ const contextOf = async (turn: Turn): Promise<RequestContext> => {
     requestedVersion: '1.0',
     requestedExtensions: [...turn.extensions],
   });
-  const request = { tenant, message, configuration: undefined, metadata: turn.metadata };
+  const { outputModes, metadata } = turn;
+  const configuration = SendMessageConfiguration.fromJSON({ acceptedOutputModes: outputModes });
+  const request = { tenant, message, configuration, metadata };
   const before = turn.number === 1 ? undefined : await turn.before();
   const task = before && wireTask({ ...before, history: [...(await turn.history()), turn.message] });
   const references = message.referenceTaskIds.length > 0 ? (await turn.references()).map(wireTask) : undefined;

@@ -5,7 +5,7 @@ import type { PushConfig } from '#engine';
 
 import { decodeSendFacts } from '../call-headers.ts';
 import type { CallContext } from '../dialect.ts';
-import { findId, findInteger, findMetadata, requireFields, requireId } from '../field-reader.ts';
+import { findId, findInteger, findMetadata, findTexts, requireFields, requireId } from '../field-reader.ts';
 import { executorOf, type SendParams } from '../request-decoder.ts';
 import { decodeSpeech } from '../v03/v03-message.ts';
 import { uuidOf } from './client-task.ts';
@@ -13,7 +13,7 @@ import { decodeV01Webhook } from './v01-push-config.ts';
 
 const MAX_INT32 = 2_147_483_647;
 
-export interface V01SendParams extends Pick<SendParams, 'metadata' | 'executor'> {
+export interface V01SendParams extends Pick<SendParams, 'metadata' | 'executor' | 'outputModes'> {
   /** What the caller calls its task. */
   readonly name: string;
   readonly sessionId: string | undefined;
@@ -35,6 +35,7 @@ export const decodeV01SendParams = (value: unknown, context: CallContext): V01Se
     message,
     metadata,
     executor: executorOf(message, metadata),
+    outputModes: findTexts(params['acceptedOutputModes'], 'acceptedOutputModes'),
     historyLength: decodeHistoryLength(params['historyLength']),
     webhook: webhook === undefined ? undefined : decodeV01Webhook(webhook, 'pushNotification', name),
   };

@@ -17,10 +17,11 @@ export const decodeV03SendParams = (value: unknown): SendParams => {
   const configuration = params['configuration'] ?? undefined;
   let returnImmediately = false;
   let historyLength: number | undefined;
+  let outputModes: readonly string[] | undefined;
   let push: NewPushConfig | undefined;
   if (configuration !== undefined) {
     const fields = requireFields(configuration, 'configuration');
-    findTexts(fields['acceptedOutputModes'], 'configuration.acceptedOutputModes');
+    outputModes = findTexts(fields['acceptedOutputModes'], 'configuration.acceptedOutputModes');
     // The specification leaves the default open; the SDK's servers wait unless told otherwise, and so do we.
     returnImmediately = findFlag(fields['blocking'], 'configuration.blocking') === false;
     historyLength = findInteger(fields['historyLength'], 'configuration.historyLength', 0, MAX_INT32);
@@ -34,6 +35,7 @@ export const decodeV03SendParams = (value: unknown): SendParams => {
     returnImmediately,
     historyLength,
     executor: executorOf(message, metadata),
+    outputModes,
     push,
   };
 };

@@ -29,6 +29,7 @@ export const turnOf = (permission: Permission, text = 'hello'): Turn => ({
   runId: 'task-1.1',
   ancestors: [],
   extensions: [],
+  outputModes: [],
   permission,
 });
 
