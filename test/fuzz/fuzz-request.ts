@@ -13,6 +13,10 @@ export interface HttpRequest {
   readonly named: Named;
 }
 
+/** Whoever reads on from an event may have seen everything already. */
+export const isResumed = ({ headers }: HttpRequest): boolean =>
+  headers.some(([name]) => name.toLowerCase() === 'last-event-id');
+
 /** A gRPC call below any client: its frames can be wrong too. */
 export interface GrpcRequest {
   readonly binding: 'grpc';

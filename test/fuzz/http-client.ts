@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 import { ANSWER_WITHIN_MS, type Outcome } from './answer.ts';
-import type { HttpRequest } from './fuzz-request.ts';
+import { type HttpRequest, isResumed } from './fuzz-request.ts';
 import { createResponseReader } from './response-reader.ts';
 
 /** One kept connection with one request at a time. It writes what it is given, so that nothing is mended on the way. */
@@ -28,7 +28,7 @@ export const createHttpClient = (url: string): HttpClient => {
     ask: async (request) => {
       const socket = await connection();
       const { promise, resolve } = Promise.withResolvers<Outcome>();
-      const reader = createResponseReader({ hasBody: request.method !== 'HEAD' });
+      const reader = createResponseReader({ hasBody: request.method !== 'HEAD', isResumed: isResumed(request) });
       const finish = (outcome: Outcome, isReusable: boolean): void => {
         clearTimeout(timer);
         socket.removeAllListeners('data').removeAllListeners('close');

@@ -1,5 +1,5 @@
 import type { HttpAnswer } from './answer.ts';
-import type { HttpRequest } from './fuzz-request.ts';
+import { type HttpRequest, isResumed } from './fuzz-request.ts';
 import { isStream } from './response-reader.ts';
 import { INSIDES, type Secrets, type Verdict } from './verdict.ts';
 
@@ -49,9 +49,6 @@ const refusalOf = (value: Members, status: number): WireError | undefined => {
   if (typeof value['error'] === 'object' && value['error'] !== null) return value['error'];
   return status >= 400 ? value : undefined;
 };
-
-const isResumed = ({ headers }: HttpRequest): boolean =>
-  headers.some(([name]) => name.toLowerCase() === 'last-event-id');
 
 const parse = (text: string): Members | undefined => {
   try {

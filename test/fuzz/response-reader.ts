@@ -10,17 +10,18 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LINE_END = Buffer.from('\r\n');
 
 /**
- * Reads one response. `push` answers it as soon as it is whole (the answer to HEAD has no body); of an event stream, as soon as one event is. It is
+ * Reads one response. `push` answers it as soon as it is whole (the answer to HEAD has no body); of an event stream, as
+ * soon as one event is. A stream that is resumed may have nothing to tell, and is known by its sign of life. It is
  * strict: what is no HTTP throws.
  */
-export const createResponseReader = ({ hasBody = true } = {}) => {
+export const createResponseReader = ({ hasBody = true, isResumed = false } = {}) => {
   let bytes: Buffer = Buffer.alloc(0);
   let head: Head | undefined;
 
   const take = (): ReadAnswer | undefined => {
     head ??= takeHead();
     if (!head) return undefined;
-    const body = hasBody ? bodyOf(head, bytes) : NOTHING;
+    const body = hasBody ? bodyOf(head, bytes, isResumed ? NEWS_OR_LIFE : NEWS) : NOTHING;
     if (!body) return undefined;
     const { status, headers } = head;
     const isReusable = body.isWhole && headers.get('connection')?.toLowerCase() !== 'close';
@@ -66,7 +67,14 @@ const parseHead = (text: string): Head => {
 
 const NOTHING = { bytes: Buffer.alloc(0), isWhole: true };
 
-const bodyOf = ({ status, headers }: Head, bytes: Buffer): { bytes: Buffer; isWhole: boolean } | undefined => {
+const NEWS = /^data:.*\n\n/m;
+const NEWS_OR_LIFE = /^(?:data:.*|: still here)\n\n/m;
+
+const bodyOf = (
+  { status, headers }: Head,
+  bytes: Buffer,
+  enough: RegExp,
+): { bytes: Buffer; isWhole: boolean } | undefined => {
   if (status === 204 || status === 304) return NOTHING;
   const length = headers.get('content-length');
   if (length !== undefined) {
@@ -76,14 +84,11 @@ const bodyOf = ({ status, headers }: Head, bytes: Buffer): { bytes: Buffer; isWh
   if (headers.get('transfer-encoding') !== 'chunked') throw new Error('The answer does not say where it ends.');
   const { body, isWhole } = joinChunks(bytes);
   if (isWhole) return { bytes: body, isWhole };
-  return isStream(headers) && hasEvent(body) ? { bytes: body, isWhole: false } : undefined;
+  return isStream(headers) && enough.test(body.toString('latin1')) ? { bytes: body, isWhole: false } : undefined;
 };
 
 export const isStream = (headers: HttpAnswer['headers']): boolean =>
   headers.get('content-type')?.startsWith('text/event-stream') ?? false;
-
-/** An event, or the sign of life that is sent instead of one. */
-const hasEvent = (body: Buffer): boolean => /^(?:data:.*|: still here)\n\n/m.test(body.toString('latin1'));
 
 const joinChunks = (bytes: Buffer): { body: Buffer; isWhole: boolean } => {
   const chunks: Buffer[] = [];
