@@ -60,7 +60,7 @@ describe('Sealane-Ancestors', () => {
   it('are handed on to a program with its own run at the end', async () => {
     const client = service.client.with({ path: '/agents/ancestors' });
     const task = await client.send('who?', { headers: { 'sealane-ancestors': 'a.1,b.2' } });
-    expect(answerOf(task).trim()).toBe(`a.1,b.2,${task.id}.1`);
+    expect(answerOf(task).trim()).toBe(`a.1,b.2,${task.id}.1.1`);
   });
 
   it('that are no run ids, or too many, are refused', async () => {

@@ -84,7 +84,7 @@ describe('Sealane, killed in the middle of a run and started again', () => {
     await first.kill();
     const other = createOpenclawGatewayAgent(connector());
     const scope = { agent: 'main', tenant: '', owner: 'admin', contextId: task.contextId };
-    const ref = { runId: `${task.id}.1-1`, sessionKey: other.session(scope), bootId: 'unknown' };
+    const ref = { runId: `${task.id}.1.1`, sessionKey: other.session(scope), bootId: 'unknown' };
     expect(await other.stop(ref, AbortSignal.timeout(30_000))).toBe('dead');
     expect(world.model.about('stop-me').map(({ aborted }) => aborted)).toEqual([true]);
     await other.close();

@@ -18,7 +18,7 @@ export const turnOf = (run: Run, traceparent: string | undefined, past: Past): T
     message: run.message,
     ...past,
     metadata: { ...run.metadata, ...run.call.metadata, ...run.message.metadata },
-    runId: runIdOf(run.token.taskId, run.attempt),
+    runId: runIdOf(run.token.taskId, run.turn, run.attempt),
     ancestors: run.call.ancestors ?? [],
     extensions: run.call.extensions ?? [],
     outputModes: run.call.outputModes ?? [],

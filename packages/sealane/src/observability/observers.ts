@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 
+import { runIdOf } from '#domain';
 import type { EngineObserver, RunObserver } from '#engine';
 import type { PushObserver } from '#push';
 
@@ -52,7 +53,7 @@ export const createLogObserver = (log: Logger): EngineObserver => ({
   problem: (what, error, facts) => log.error({ ...facts, err: error }, what),
   runStarted: ({ token, agent, attempt, turn }) => {
     if (!log.isLevelEnabled('debug')) return undefined;
-    const facts = { taskId: token.taskId, runId: `${token.taskId}.${attempt}`, agent, turn };
+    const facts = { taskId: token.taskId, runId: runIdOf(token.taskId, turn, attempt), agent, turn };
     log.debug(facts, 'run started');
     return { ended: (state, reason) => log.debug({ ...facts, state, reason }, 'run ended') };
   },

@@ -109,7 +109,8 @@ function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: bool
   const { session, owner, slot, limits } = who;
   if (who.call.ancestors?.length) {
     const running = yield* first(RUNNING_IN, session);
-    if (running && who.call.ancestors.includes(runIdOf(running.id, running.attempt))) return { ok: false, why: 'loop' };
+    const name = running && runIdOf(running.id, running.number, running.attempt);
+    if (name !== undefined && who.call.ancestors.includes(name)) return { ok: false, why: 'loop' };
   }
   if (limits.ownerWaiting > 0) {
     const tooMany = yield* first(WAITING_BEYOND, owner, limits.ownerWaiting - 1);

@@ -120,8 +120,8 @@ export const DELETE_TURN = sql(`DELETE FROM turns WHERE task = ?`);
 export const WAITING_BEYOND = sql<{ task: number }>(`
   SELECT task FROM turns WHERE owner = ? AND holder IS NULL LIMIT 1 OFFSET ?`);
 /** The task that runs in a lane now. */
-export const RUNNING_IN = sql<{ id: string; attempt: number }>(`
-  SELECT tasks.id AS id, turns.attempt AS attempt FROM lanes
+export const RUNNING_IN = sql<{ id: string; number: number; attempt: number }>(`
+  SELECT tasks.id AS id, turns.number AS number, turns.attempt AS attempt FROM lanes
   JOIN turns ON turns.holder = lanes.holder AND turns.lane = lanes.k
   JOIN tasks ON tasks.k = turns.task
   WHERE lanes.key = ?`);

@@ -166,7 +166,7 @@ export const describeAdmission = ({ it, expect }: Suite): void => {
 
   it('`loop`: refuses a turn that would wait for a run that waits for it, and leaves no trace', async (c) => {
     const run = await c.start(await c.instance(), { session: c.name('main') });
-    const name = runIdOf(run.token.taskId, run.attempt);
+    const name = runIdOf(run.token.taskId, run.turn, run.attempt);
     const refused = c.admission({ call: { ancestors: ['somebody.1', name] } });
     expect(refusal(await c.tasks.admit(refused))).toBe('loop');
     expect(await c.tasks.find('all', refused.id)).toBe(undefined);
@@ -174,8 +174,9 @@ export const describeAdmission = ({ it, expect }: Suite): void => {
 
     const elsewhere = c.admission({ session: c.name('other'), call: { ancestors: [name] } });
     expect(refusal(await c.tasks.admit(elsewhere))).toBe('accepted');
-    const unrelated = c.admission({ call: { ancestors: [runIdOf(run.token.taskId, 2)] } });
-    expect(refusal(await c.tasks.admit(unrelated))).toBe('accepted');
+    for (const other of [runIdOf(run.token.taskId, 1, 2), runIdOf(run.token.taskId, 2, 1)]) {
+      expect(refusal(await c.tasks.admit(c.admission({ call: { ancestors: [other] } })))).toBe('accepted');
+    }
   });
 
   it('`conflict`: refuses an id that is taken, whoever has it, and writes nothing', async (c) => {

@@ -174,7 +174,7 @@ export const describeFollowUps = ({ it, expect }: Suite): void => {
     const lanes = await c.storage.lanes.list({ agent: c.agent, limit: 9 });
     expect(refusal(await c.follow(id, { limits: { laneWaiting: 1, ownerWaiting: 0 } }))).toBe('full');
     expect(refusal(await c.follow(id, { limits: { laneWaiting: 9, ownerWaiting: 1 } }))).toBe('owner-full');
-    const ancestors = [runIdOf(busy.token.taskId, busy.attempt)];
+    const ancestors = [runIdOf(busy.token.taskId, busy.turn, busy.attempt)];
     expect(refusal(await c.follow(id, { call: { ancestors } }))).toBe('loop');
     expect(await c.task(id)).toEqual(before);
     expect(await c.storage.lanes.list({ agent: c.agent, limit: 9 })).toEqual(lanes);

@@ -114,7 +114,7 @@ export const enterLane = (task: ModelTask): void => {
 /** The turn is held from now on; whoever held it before holds nothing. */
 export const hold = (model: Model, task: ModelTask, instance: ModelInstance, token: RunToken): void => {
   if (!task.turn) throw new Error(`The model knows no turn of ${task.id}.`);
-  task.turn.run = { task, instance, token, name: runIdOf(task.id, task.turn.attempt) };
+  task.turn.run = { task, instance, token, name: runIdOf(task.id, task.turn.number, task.turn.attempt) };
   model.runs.push(task.turn.run);
 };
 

@@ -36,7 +36,7 @@ it('shows and decides on what runs for tasks of ours wait for, also of other ins
     asked('resumed', { runId: 'made-by-openclaw' }),
     asked('elsewhere', { sessionKey: 'agent:main:main' }),
     asked('other-agent', { sessionKey: 'agent:other:sealane:n-main:u-peer:a2a-ctx' }),
-    asked('second', { runId: 'task-7.2-1-3' }),
+    asked('second', { runId: 'task-7.1.2-3' }),
     { id: 'strange' },
   ];
   const { gateway, agent } = await openScriptedAgent(

@@ -171,7 +171,7 @@ const isOwnSession = ({ agentId }: GatewayOptions, sessionKey: string): boolean 
   sessionKey.startsWith(`agent:${agentId.toLowerCase()}:sealane:`);
 
 /** Run ids begin with their task's: so the run of another instance is known, too. */
-const taskOfRun = (runId: string): string | undefined => /^(.+)\.\d+-\d+(?:-\d+)?$/.exec(runId)?.[1];
+const taskOfRun = (runId: string): string | undefined => /^(.+)\.\d+\.\d+(?:-\d+)?$/.exec(runId)?.[1];
 
 const CLOSED = 'The agent was closed while it worked. Send the message again.';
 const NOT_UNDERSTOOD =

@@ -88,9 +88,8 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
 
   /** The first is always the same, so that a message is found again whose sender was started anew. */
   const newRunId = (): string => {
-    const first = `${turn.runId}-${turn.number}`;
     for (let number = 1; ; number += 1) {
-      const runId = number === 1 ? first : `${first}-${number}`;
+      const runId = number === 1 ? turn.runId : `${turn.runId}-${number}`;
       if (!runIds.has(runId)) return runId;
     }
   };

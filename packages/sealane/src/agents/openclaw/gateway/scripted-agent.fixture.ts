@@ -8,7 +8,7 @@ import type { GatewayInput } from './gateway-options.ts';
 import { createOpenclawGatewayAgent } from './openclaw-gateway-agent.ts';
 import { openScriptedGateway, type ScriptedReply, type ScriptedRequest } from './scripted-gateway.fixture.ts';
 
-export const RUN = 'task-1.1-1';
+export const RUN = 'task-1.1.1';
 export const SESSION = 'agent:main:sealane:n-main:u-peer:a2a-ctx';
 export const said = (text: string): object => ({ status: 'ok', result: { payloads: [{ text }], meta: {} } });
 export const accepted: ScriptedReply = { payload: { status: 'accepted', runId: RUN } };
@@ -26,7 +26,7 @@ export const turnOf = (permission: Permission, text = 'hello'): Turn => ({
   before: async () => undefined,
   references: async () => [],
   metadata: {},
-  runId: 'task-1.1',
+  runId: RUN,
   ancestors: [],
   extensions: [],
   outputModes: [],
