@@ -24,7 +24,7 @@ guardStandardStreams(plainOutput);
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string;
 };
-const program = createProgram(version);
+const program = await createProgram(version, process.argv.slice(2));
 
 /** Wrong usage is told like every other failure; commander itself would only print. */
 const everyCommand = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(everyCommand)];

@@ -1,25 +1,33 @@
 import { Command } from 'commander';
 
-import { addApprovalsCommand } from './commands/approvals.ts';
-import { addBackupCommand } from './commands/backup.ts';
-import { addConfigCommand } from './commands/config.ts';
-import { addDoctorCommand } from './commands/doctor.ts';
-import { addExportCommand } from './commands/export.ts';
-import { addInitCommand } from './commands/init.ts';
-import { addInviteCommand } from './commands/invite.ts';
-import { addKeysCommand } from './commands/keys.ts';
-import { addLanesCommand } from './commands/lanes.ts';
-import { addRestoreCommand } from './commands/restore.ts';
-import { addSendCommand } from './commands/send.ts';
-import { addServeCommand } from './commands/serve.ts';
-import { addServiceCommand } from './commands/service.ts';
-import { addTasksCommand } from './commands/tasks.ts';
-import { addWatchCommand } from './commands/watch.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { runCommand } from './run-command.ts';
 
-/** The whole command line as data; `main.ts` runs it. */
-export const createProgram = (version: string): Command => {
+type AddCommand = (program: Command, run: typeof runCommand) => void;
+
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  init: async () => (await import('./commands/init.ts')).addInitCommand,
+  serve: async () => (await import('./commands/serve.ts')).addServeCommand,
+  send: async () => (await import('./commands/send.ts')).addSendCommand,
+  watch: async () => (await import('./commands/watch.ts')).addWatchCommand,
+  tasks: async () => (await import('./commands/tasks.ts')).addTasksCommand,
+  export: async () => (await import('./commands/export.ts')).addExportCommand,
+  lanes: async () => (await import('./commands/lanes.ts')).addLanesCommand,
+  approvals: async () => (await import('./commands/approvals.ts')).addApprovalsCommand,
+  keys: async () => (await import('./commands/keys.ts')).addKeysCommand,
+  invite: async () => (await import('./commands/invite.ts')).addInviteCommand,
+  service: async () => (await import('./commands/service.ts')).addServiceCommand,
+  doctor: async () => (await import('./commands/doctor.ts')).addDoctorCommand,
+  config: async () => (await import('./commands/config.ts')).addConfigCommand,
+  backup: async () => (await import('./commands/backup.ts')).addBackupCommand,
+  restore: async () => (await import('./commands/restore.ts')).addRestoreCommand,
+};
+
+/**
+ * The command line as data; `main.ts` runs it. Of a command that was `typed` as the first word the others are not
+ * loaded: a service that runs for months need not carry them.
+ */
+export const createProgram = async (version: string, typed: readonly string[] = []): Promise<Command> => {
   const program = new Command('sealane')
     .description('The durable task service behind AI agents: every A2A task stored, ordered, stoppable and replayable.')
     .version(version)
@@ -33,24 +41,8 @@ export const createProgram = (version: string): Command => {
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', `\nStart:\n  sealane serve\n  sealane send "hello"\n${EXIT_CODE_HELP}`);
-  for (const add of [
-    addInitCommand,
-    addServeCommand,
-    addSendCommand,
-    addWatchCommand,
-    addTasksCommand,
-    addExportCommand,
-    addLanesCommand,
-    addApprovalsCommand,
-    addKeysCommand,
-    addInviteCommand,
-    addServiceCommand,
-    addDoctorCommand,
-    addConfigCommand,
-    addBackupCommand,
-    addRestoreCommand,
-  ]) {
-    add(program, runCommand);
-  }
+  const named = typed.find((word) => !word.startsWith('-')) ?? '';
+  const one = Object.hasOwn(COMMANDS, named) ? COMMANDS[named] : undefined;
+  for (const load of one ? [one] : Object.values(COMMANDS)) (await load())(program, runCommand);
   return program;
 };
