@@ -44,6 +44,8 @@ interface ChatRequest {
 interface Answer {
   readonly text: string;
   readonly tool?: { readonly name: string; readonly args: string };
+  /** What it says before the tool call. */
+  readonly preamble?: string;
   /** Streams for this long before the answer. */
   readonly slowMs: number;
 }
@@ -57,6 +59,7 @@ const CHUNK_MS = 250;
  * - `SLOW<n>` streams `tick 1 `, `tick 2 `, … four a second for n seconds, then answers;
  * - `TOOL:name {json}` on a line of its own calls a tool; several lines call them one after another, and the answer
  *   then shows their results;
+ * - `SAY:words` on a line of its own says them before each tool call, in the same breath;
  * - `FAIL<status>` answers with that HTTP status;
  * - `MEDIA:<place>` on a line of its own is said back, which OpenClaw takes for a file to send.
  *
@@ -114,6 +117,7 @@ const answer = async (request: IncomingMessage, response: ServerResponse, calls:
     await delay(CHUNK_MS, undefined, { signal: gone.signal }).catch(() => undefined);
   }
   if (gone.signal.aborted) return;
+  if (said.tool && said.preamble !== undefined) write({ content: said.preamble });
   if (said.tool)
     write({
       tool_calls: [{ index: 0, id: `call_${calls.length}`, type: 'function', function: functionOf(said.tool) }],
@@ -147,6 +151,7 @@ const decide = (chat: ChatRequest): { call: ModelCall; answer: Answer; status?: 
   const [, status] = /\bFAIL(\d{3})\b/.exec(text) ?? [];
   const tools = [...text.matchAll(/^TOOL:(\S+) (\{.*\})\s*$/gm)];
   const next = tools[toolResults.length];
+  const [, preamble] = /^SAY:(.+)$/m.exec(text) ?? [];
   const [, seconds] = /\bSLOW(\d+)\b/.exec(text) ?? [];
   const said = tools.length > 0 ? `RESULTS: ${toolResults.join(' | ')}` : `ECHO(turn ${users.length}): ${text}`;
   const media = /^MEDIA:.*$/m.exec(text)?.[0];
@@ -156,6 +161,7 @@ const decide = (chat: ChatRequest): { call: ModelCall; answer: Answer; status?: 
       text: media === undefined ? said : `Here it is.\n${media}`,
       slowMs: toolResults.length === 0 ? Number(seconds ?? 0) * 1000 : 0,
       ...(next && { tool: { name: next[1] ?? '', args: next[2] ?? '{}' } }),
+      ...(preamble !== undefined && { preamble }),
     },
     ...(status !== undefined && { status: Number(status) }),
   };

@@ -63,6 +63,11 @@ describe('a turn on the Gateway', () => {
     expect(JSON.stringify(events.flatMap(({ statusUpdate }) => statusUpdate ?? []))).not.toContain('"path"');
   });
 
+  it('keeps what is said in the same breath as a tool call, which OpenClaw tells in another way', async () => {
+    const task = await service.client.send('SAY:Looking.\nTOOL:ls {"path":"."}\nTOOL:ls {"path":"."}');
+    expect(answerOf(task)).toMatch(/^Looking\.\n\nLooking\.\n\nRESULTS: /);
+  });
+
   it('shows remote callers nothing of its tools', async () => {
     const peer = await service.clientOf('peer-tools', { permission: 'guarded' });
     const events = await (await peer.stream('TOOL:ls {"path":"."}')).rest();

@@ -157,6 +157,11 @@ describe('a turn inside the Gateway', () => {
     expect(await words(await world.clientOf('peer-tools', { permission: 'guarded' }))).not.toContain('Using');
   });
 
+  it('keeps what is said in the same breath as a tool call, which OpenClaw tells in another way', async () => {
+    const task = await client.send('SAY:Looking.\nTOOL:ls {"path":"."}\nTOOL:ls {"path":"."}');
+    expect(answerOf(task)).toMatch(/^Looking\.\n\nLooking\.\n\nRESULTS: /);
+  });
+
   it('sends links and files of the workspace as files, and no other file of its machine', async () => {
     writeFileSync(join(world.gateway.workspace, 'note.txt'), 'from the workspace');
     const outside = join(world.gateway.home, 'secret.txt');

@@ -37,6 +37,8 @@ describe('the settings of the plugin', () => {
   it('serve the default agent of OpenClaw, or those that are named', () => {
     const entries = { helper: {}, boss: { default: true } };
     expect(readSettings({ agents: { entries } }).agents).toEqual(['boss']);
+    const defaults = { systemAgent: { agentId: 'Boss' } };
+    expect(readSettings({ agents: { defaults, entries: { helper: {}, boss: {} } } }).agents).toEqual(['boss']);
     expect(readSettings({ agents: { list: [{ id: 'first' }, { id: 'second' }] } }).agents).toEqual(['first']);
     expect(readSettings({ agents: { entries }, ...configOf({ agents: ['helper'] }) }).agents).toEqual(['helper']);
     expect(() => readSettings({ agents: { entries }, ...configOf({ agents: ['boss', 'x'] }) })).toThrow(

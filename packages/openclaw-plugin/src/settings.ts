@@ -48,6 +48,11 @@ const configShape = z.object({
   gateway: z.object({ bind: z.string().optional() }).optional(),
   agents: z
     .object({
+      /** Who is the default one in an OpenClaw that takes the mark `default` out of what it hands to plugins. */
+      defaults: z
+        .object({ systemAgent: z.object({ agentId: z.string().optional() }).optional() })
+        .optional()
+        .catch({}),
       entries: z.record(z.string(), z.object({ default: z.boolean().optional() }).catch({})).optional(),
       list: z.array(z.object({ id: z.string(), default: z.boolean().optional() })).optional(),
     })
@@ -78,12 +83,16 @@ export const readSettings = (config: unknown): PluginSettings => {
   return { ...settings.data, agents: served, isLoopback: (gateway?.bind ?? 'loopback') === 'loopback' };
 };
 
+/** Whether OpenClaw has this agent now; it takes changes of its agents in without starting us anew. */
+export const hasAgent = (config: unknown, agentId: string): boolean =>
+  knownAgents(configShape.parse(config).agents).some((one) => one.toLowerCase() === agentId.toLowerCase());
+
 /** The ids of OpenClaw's agents, the default one first. It has an agent `main` where nobody has set up others. */
 const knownAgents = (agents: z.output<typeof configShape>['agents']): readonly [string, ...string[]] => {
   const entries = Object.entries(agents?.entries ?? {}).map(([id, entry]) => ({ ...entry, id }));
   const all = agents?.entries ? entries : (agents?.list ?? []);
-  const [first = 'main', ...others] = all
-    .toSorted((one, other) => Number(other.default ?? false) - Number(one.default ?? false))
-    .map(({ id }) => id);
+  const chosen = agents?.defaults?.systemAgent?.agentId?.toLowerCase();
+  const rank = (one: (typeof all)[number]): number => (one.default ? 2 : 0) + (one.id.toLowerCase() === chosen ? 1 : 0);
+  const [first = 'main', ...others] = all.toSorted((one, other) => rank(other) - rank(one)).map(({ id }) => id);
   return [first, ...others];
 };

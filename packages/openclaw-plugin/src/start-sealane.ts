@@ -7,7 +7,7 @@ import type { Takeover } from './channel/index.ts';
 import { createGatewayLog } from './gateway-log.ts';
 import { DATABASE_NAME, dataFolder, KEY_NAME, ROUTE_PREFIX } from './places.ts';
 import type { PluginApi, ServiceContext } from './plugin-api.ts';
-import type { PluginSettings } from './settings.ts';
+import { hasAgent, type PluginSettings } from './settings.ts';
 
 const MINUTE = 60_000;
 
@@ -33,6 +33,7 @@ export const startSealane = async (
     const connector = createOpenclawEmbeddedAgent({
       runtime: api.runtime,
       agentId,
+      isKnown: (config) => hasAgent(config, agentId),
       timeoutMs: taskTimeoutMs + MINUTE,
       detached: runDetachedWebhookWork,
     });

@@ -5,6 +5,8 @@ import type { Part } from '#domain';
 import { beginningOf } from './text-chunks.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
+  // Endings are what the agent makes them, also those of an object's own methods.
+  __proto__: null as never,
   png: 'image/png',
   jpg: 'image/jpeg',
   jpeg: 'image/jpeg',
@@ -27,8 +29,15 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: 'application/zip',
 };
 
-export const mediaTypeOf = (name: string): string =>
-  TYPES[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? 'application/octet-stream';
+export const mediaTypeOf = (name: string, otherwise = 'application/octet-stream'): string =>
+  TYPES[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? otherwise;
+
+/** In base64, a file of this size fits into an event where nobody has set another limit: a larger one would fail its task. */
+export const MAX_MEDIA_BYTES = 700_000;
+
+/** Whether a file may be sent; a link always may. */
+export const isSendable = ({ raw = '' }: Part, maxBytes: number): boolean =>
+  Buffer.byteLength(raw, 'base64') <= maxBytes;
 
 /** What callers can decode; a model may write anything. */
 const isBase64 = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);

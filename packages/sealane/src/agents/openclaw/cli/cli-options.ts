@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { MAX_TIMER_MS, programEnv, programText } from '../../command/command-options.ts';
+import { MAX_MEDIA_BYTES } from '../media-parts.ts';
 
 /** The configuration of an agent that is the `openclaw` program. */
 export const cliOptions = z
@@ -62,7 +63,7 @@ export const cliOptions = z
     maxMediaBytes: z
       .int()
       .min(0)
-      .default(700_000)
+      .default(MAX_MEDIA_BYTES)
       .describe('Larger files are not sent. In base64 they have to fit into limits.eventBytes.'),
     killGraceMs: z
       .int()

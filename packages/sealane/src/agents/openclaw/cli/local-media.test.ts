@@ -36,6 +36,11 @@ describe('a file that a run sends', () => {
     expect(await read(url)).toEqual({ url, mediaType: 'image/jpeg', filename: 'a dog.jpg' });
   });
 
+  it('has a type whatever its name ends in', async () => {
+    const { mediaType } = (await read('https://files.example/a.constructor')) ?? {};
+    expect(mediaType).toBe('application/octet-stream');
+  });
+
   it.each([
     ['in a directory that begins with the same name', join(sibling, 'cat.png')],
     ['above the workspace', '../workspace-of-others/cat.png'],

@@ -5,6 +5,7 @@ import { readLocalMedia } from '../cli/local-media.ts';
 import { agentEventOf } from '../gateway/agent-event.ts';
 import { answerOfFinal, type RunAnswer } from '../gateway/run-answer.ts';
 import { createRunReporter, type RunReporter } from '../gateway/run-reporter.ts';
+import { MAX_MEDIA_BYTES } from '../media-parts.ts';
 import { type IncomingMessage, withoutCommand } from '../incoming-message.ts';
 import type { EmbeddedOptions } from './embedded-options.ts';
 import type { EmbeddedRef } from './embedded-ref.ts';
@@ -35,7 +36,6 @@ export class Interrupted extends Error {
 const STOPPED = 'OPENCLAW_DIRECT_ABORT';
 const OUT_OF_PATIENCE = 'OPENCLAW_RESTART_ABORT';
 
-const MAX_MEDIA_BYTES = 8 * 1024 * 1024;
 const WAITING = 'OpenClaw is about to stop or to start again. The task waits for that.';
 
 /** One turn inside the Gateway: its session prepared, run with the rights of the caller, told as it goes. */
@@ -45,8 +45,7 @@ export const runEmbeddedTurn = async (run: EmbeddedTurn): Promise<TurnEnd> => {
   const workspace = options.runtime.agent.resolveAgentWorkspaceDir(config, options.agentId);
   const reporter = createRunReporter(turn, io, {
     showTools: options.toolUpdates !== 'off' && turn.permission === 'agent-default',
-    readFile: (place) =>
-      readLocalMedia(place, { roots: [workspace], workspace, maxBytes: options.maxMediaBytes ?? MAX_MEDIA_BYTES }),
+    readFile: (place) => readLocalMedia(place, { roots: [workspace], workspace, maxBytes: MAX_MEDIA_BYTES }),
   });
   const session = await prepareSession(options, turn);
   signal.throwIfAborted();

@@ -73,6 +73,31 @@ describe('the end of a run', () => {
     expect(listeners.size).toBe(0);
   });
 
+  it('has all words in their order: preambles, and those of a second try within the run, whose count begins anew', async () => {
+    const { agent, io } = openScriptedRuntime(async (_, tell) => {
+      tell('assistant', { text: 'Looking', itemId: 'first:1' });
+      tell('item', { kind: 'preamble', phase: 'end', progressText: 'Looking here.', itemId: 'commentary-1' });
+      tell('tool', { phase: 'start', name: 'ls' });
+      tell('item', { kind: 'tool', phase: 'end', progressText: 'not a word of it', itemId: 'tool:1' });
+      tell('item', { kind: 'preamble', phase: 'end', progressText: 'And there.', itemId: 'commentary-2' });
+      tell('tool', { phase: 'start', name: 'ls' });
+      tell('assistant', { text: 'Found it.', itemId: 'second:1' });
+      return said('Found it.');
+    });
+    expect(wordsOf(await agent.run(turnOf('guarded'), io))).toBe('completed: Looking here.\n\nAnd there.\n\nFound it.');
+  });
+
+  it('is not a failure because of a file that is too large for an event: the file is named', async () => {
+    const large = `data:text/plain;base64,${'A'.repeat(1_000_000)}`;
+    const { agent, io } = openScriptedRuntime(async () => ({
+      payloads: [{ text: 'Here.', mediaUrls: [large] }],
+      meta: {},
+    }));
+    const end = await agent.run(turnOf('guarded'), io);
+    expect(wordsOf(end)).toBe('completed: Here.');
+    expect(end.metadata).toEqual({ openclaw: { filesNotSent: ['data:text/plain;base64'] } });
+  });
+
   it.each([
     ['that throws', async () => Promise.reject(new Error('HTTP 401')), 'failed: HTTP 401'],
     [
@@ -161,5 +186,16 @@ describe('a Gateway that is about to stop', () => {
     expect(wordsOf(await agent.run(turnOf('guarded'), io))).toBe('failed: gateway is draining');
     expect(await agent.reattach?.(refs[0] ?? {}, turnOf('guarded'), io)).toBe('gone');
     expect(runs).toHaveLength(1);
+  });
+});
+
+describe('the health of the agent', () => {
+  it('is not good when OpenClaw has it no more, and says what to do', async () => {
+    const there = openScriptedRuntime(async () => said('hi'));
+    expect(await there.agent.health?.()).toMatchObject({ ok: true });
+    const gone = openScriptedRuntime(async () => said('hi'), { hasAgent: false });
+    const { ok, detail } = (await gone.agent.health?.()) ?? {};
+    expect(ok).toBe(false);
+    expect(detail).toMatch(/no agent "main" any more.*openclaw plugins reload a2a-tasks/);
   });
 });

@@ -39,9 +39,11 @@ export const createOpenclawEmbeddedAgent = (options: EmbeddedOptions): AgentConn
   };
 
   const health = async (): Promise<Health> => {
-    const { runtime, agentId } = options;
+    const { runtime, agentId, isKnown } = options;
     try {
-      const workspace = runtime.agent.resolveAgentWorkspaceDir(runtime.config.current(), agentId);
+      const config = runtime.config.current();
+      if (isKnown?.(config) === false) return { ok: false, detail: unknownAgent(agentId) };
+      const workspace = runtime.agent.resolveAgentWorkspaceDir(config, agentId);
       return { ok: true, detail: `OpenClaw's agent ${agentId}, in this process, with the workspace ${workspace}` };
     } catch (error) {
       return { ok: false, detail: error instanceof Error ? error.message : String(error) };
@@ -65,5 +67,8 @@ export const createOpenclawEmbeddedAgent = (options: EmbeddedOptions): AgentConn
     },
   };
 };
+
+const unknownAgent = (agentId: string): string =>
+  `OpenClaw has no agent "${agentId}" any more. Name others in the plugin's setting agents, or let it look anew: openclaw plugins reload a2a-tasks`;
 
 const CLOSED = 'The agent was closed while it worked. Send the message again.';

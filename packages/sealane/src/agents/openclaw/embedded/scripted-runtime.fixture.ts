@@ -5,7 +5,7 @@ import type { AnyAgentEvent, EmbeddedRun, OpenclawRuntime, SessionEntry } from '
 /** A connector inside an OpenClaw that does what the script says, and what a run of it tells. */
 export const openScriptedRuntime = (
   script: (run: EmbeddedRun, tell: (stream: string, data: object) => void) => Promise<unknown>,
-  { takesModes = true }: { readonly takesModes?: boolean } = {},
+  { takesModes = true, hasAgent = true }: { readonly takesModes?: boolean; readonly hasAgent?: boolean } = {},
 ) => {
   const runs: EmbeddedRun[] = [];
   const sessions = new Map<string, SessionEntry>();
@@ -45,6 +45,7 @@ export const openScriptedRuntime = (
   const agent = createOpenclawEmbeddedAgent({
     runtime,
     agentId: 'main',
+    isKnown: () => hasAgent,
     timeoutMs: 60_000,
     detached: (work) => work(),
   });

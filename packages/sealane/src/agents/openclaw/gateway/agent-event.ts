@@ -3,6 +3,8 @@ import { z } from 'zod';
 /** One thing that happened in a run, as far as we look at it. */
 export type AgentEvent = { readonly runId: string; readonly sessionKey: string } & (
   | { readonly kind: 'text'; readonly piece: string; readonly text: string; readonly media: readonly string[] }
+  /** Words before a tool call, which OpenClaw may tell in this way alone. */
+  | { readonly kind: 'preamble'; readonly piece: string; readonly text: string }
   | { readonly kind: 'tool'; readonly name: string }
   | { readonly kind: 'approval'; readonly phase: 'waiting' | 'resolved' }
   | { readonly kind: 'settled'; readonly error: string | undefined; readonly aborted: boolean }
@@ -21,11 +23,15 @@ const assistant = z.object({
   mediaUrls: z.array(z.string()).catch([]),
 });
 
+const preamble = z.object({ kind: z.literal('preamble'), progressText: z.string(), itemId: z.string().catch('0') });
+
 const lifecycle = z.object({
   phase: z.string(),
   executionSettled: z.boolean().catch(false),
   error: z.string().optional().catch(undefined),
   aborted: z.boolean().catch(false),
+  status: z.string().optional().catch(undefined),
+  startedAt: z.unknown().optional(),
 });
 
 /** The event in a frame; nothing for what we do not care about. */
@@ -44,9 +50,11 @@ const READERS: Readonly<Record<string, (data: unknown) => Body | undefined>> = {
   __proto__: null as never,
   assistant: (data) => {
     const { success, data: said } = assistant.safeParse(data);
-    return success
-      ? { kind: 'text', piece: said.itemId.split(':').at(-1) ?? '', text: said.text, media: said.mediaUrls }
-      : undefined;
+    return success ? { kind: 'text', piece: said.itemId, text: said.text, media: said.mediaUrls } : undefined;
+  },
+  item: (data) => {
+    const { success, data: said } = preamble.safeParse(data);
+    return success ? { kind: 'preamble', piece: said.itemId, text: said.progressText } : undefined;
   },
   // Arguments and results stay unread: they may hold anything.
   tool: (data) => {
@@ -58,8 +66,9 @@ const READERS: Readonly<Record<string, (data: unknown) => Body | undefined>> = {
     if (!success) return undefined;
     if (step.phase === 'waiting-approval') return { kind: 'approval', phase: 'waiting' };
     if (step.phase === 'approval-resolved') return { kind: 'approval', phase: 'resolved' };
-    // Other ends are announced before the work is really over.
-    if (!step.executionSettled) return undefined;
+    // Other ends are announced before the work is really over, except where it was stopped before it began.
+    const hasNotBegun = step.phase === 'end' && step.status === 'cancelled' && step.startedAt === undefined;
+    if (!step.executionSettled && !hasNotBegun) return undefined;
     return {
       kind: 'settled',
       error: step.phase === 'error' ? (step.error ?? 'no reason given') : undefined,

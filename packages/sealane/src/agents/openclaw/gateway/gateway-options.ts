@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { MAX_MEDIA_BYTES } from '../media-parts.ts';
+
 /** Above that, timers would go off at once. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 
@@ -70,6 +72,11 @@ export const gatewayOptions = z.strictObject({
     .max(MAX_WAIT_MS)
     .default(30_000)
     .describe('How long a restarted Gateway may take to resume a run that its crash interrupted'),
+  maxMediaBytes: z
+    .int()
+    .min(0)
+    .default(MAX_MEDIA_BYTES)
+    .describe('Larger files are not sent. In base64 they have to fit into limits.eventBytes.'),
 });
 
 export type GatewayInput = z.input<typeof gatewayOptions>;

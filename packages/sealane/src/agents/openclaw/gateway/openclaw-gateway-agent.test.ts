@@ -28,6 +28,35 @@ describe('the answer of a run', () => {
     expect(artifact()).toBe('Done.');
   });
 
+  it('says that the agent is not there any more, in whatever words the Gateway refuses its sessions', async () => {
+    const { agent, io } = await openScriptedAgent(({ method }) => {
+      if (method === 'agents.list') return { payload: { agents: [{ id: 'work' }] } };
+      if (method !== 'sessions.describe') return undefined;
+      return { error: { code: 'UNAVAILABLE', message: 'non-canonical persisted row' } };
+    });
+    const end = await agent.run(turnOf('guarded'), io);
+    expect(end).toMatchObject({ state: 'failed', reason: 'bad-config' });
+    expect(wordsOf(end)).toContain('OpenClaw has no agent "main"');
+  });
+
+  it('has the files of the workspace by the type of their name, and those that are too large by their name alone', async () => {
+    const files = { 'facts.json': '{}', 'large.txt': 'x'.repeat(11) };
+    const { agent, io, events } = await openScriptedAgent(
+      ({ method, params }) => {
+        if (method === 'agent')
+          return { ...accepted, final: { status: 'ok', result: { payloads: [{ mediaUrls: Object.keys(files) }] } } };
+        if (method !== 'agents.workspace.get') return undefined;
+        const name = params['path'] as keyof typeof files;
+        return { payload: { file: { name, mimeType: 'text/plain', encoding: 'utf8', content: files[name] } } };
+      },
+      { maxMediaBytes: 10 },
+    );
+    const end = await agent.run(turnOf('guarded'), io);
+    expect(end).toMatchObject({ state: 'completed', metadata: { openclaw: { filesNotSent: ['large.txt'] } } });
+    const parts = events.flatMap((event) => (event.kind === 'artifact' ? event.artifact.parts : []));
+    expect(parts).toEqual([{ raw: btoa('{}'), mediaType: 'application/json', filename: 'facts.json' }]);
+  });
+
   it('is taken once when the connection breaks and the run ends meanwhile', async () => {
     const messages = [
       { role: 'user', idempotencyKey: `${RUN}:user`, content: 'hello' },
@@ -194,7 +223,7 @@ describe('the end of a run from outside', () => {
   it('waits for the word that the run is really over', async () => {
     const { gateway, agent, io, stop } = await openScriptedAgent(({ method }) => {
       if (method === 'agent') return accepted;
-      const ended = { phase: 'end', status: 'cancelled', aborted: true };
+      const ended = { phase: 'end', status: 'cancelled', aborted: true, startedAt: 1 };
       return method === 'chat.abort' ? { payload: { aborted: true }, events: [lifecycle(ended)] } : undefined;
     });
     let hasEnded = false;

@@ -59,6 +59,17 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
   const looks = new WeakSet<object>();
   const isLook = (ahead: LookAhead | undefined): ahead is SessionLook => ahead !== undefined && looks.has(ahead);
 
+  /** What the Gateway says of an agent that was removed depends on what it has kept of it. */
+  const isAgentMissing = async (): Promise<boolean> => {
+    const listed = agentList.safeParse(
+      await link
+        .current()
+        ?.request('agents.list', {})
+        .catch(() => undefined),
+    );
+    return listed.success && !listed.data.agents.some(({ id }) => id === options.agentId.toLowerCase());
+  };
+
   const work = async (
     turn: Turn,
     io: RunIo,
@@ -95,7 +106,7 @@ export const createOpenclawGatewayAgent = (input: GatewayInput): AgentConnector 
       return wasClosed ? failed(io, 'unavailable', CLOSED, true) : end;
     } catch (error) {
       if (error instanceof Refusal) return rejected(io, error.message);
-      if (error instanceof GatewayError) return failedBy(io, error, options);
+      if (error instanceof GatewayError) return failedBy(io, error, options, await isAgentMissing());
       if (error instanceof z.ZodError) return failed(io, 'agent', `${NOT_UNDERSTOOD} ${z.prettifyError(error)}`, false);
       throw error;
     } finally {
@@ -187,10 +198,10 @@ const failed = (io: RunIo, reason: string, why: string, retryable: boolean): Tur
   retryable,
 });
 
-const failedBy = (io: RunIo, error: GatewayError, options: GatewayOptions): TurnEnd => {
+const failedBy = (io: RunIo, error: GatewayError, options: GatewayOptions, isAgentMissing: boolean): TurnEnd => {
   if (error.code === 'refused') return failed(io, 'unauthorized', error.message, false);
   if (error.code === 'unreachable') return failed(io, 'unavailable', error.message, true);
-  if (/no longer exists in configuration|unknown agent/i.test(error.message))
+  if (isAgentMissing || /no longer exists in configuration|unknown agent/i.test(error.message))
     return failed(io, 'bad-config', unknownAgent(options), false);
   return failed(io, 'agent', `OpenClaw refused the message: ${error.message}`, false);
 };

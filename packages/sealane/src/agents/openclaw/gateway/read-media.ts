@@ -31,7 +31,9 @@ export const readMedia = async (socket: GatewaySocket, agentId: string, place: s
   if (!data) return undefined;
   const { name, mimeType, encoding, content } = data.file;
   const raw = encoding === 'base64' ? content : Buffer.from(content, 'utf8').toString('base64');
-  return { raw, mediaType: mimeType ?? mediaTypeOf(name), filename: name };
+  // To the Gateway every text is plain.
+  const isImage = mimeType?.startsWith('image/') === true;
+  return { raw, mediaType: isImage ? mimeType : mediaTypeOf(name, mimeType), filename: name };
 };
 
 /** The Gateway takes paths within the workspace alone, and checks them. */

@@ -1,7 +1,7 @@
 import type { JsonObject, Part } from '#domain';
 
 import type { RunEvent, RunIo, Turn, TurnEnd } from '../../agent-connector.ts';
-import { unsentName } from '../media-parts.ts';
+import { isSendable, MAX_MEDIA_BYTES, unsentName } from '../media-parts.ts';
 import { beginningOf, textChunks } from '../text-chunks.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { createAnswerText } from './answer-text.ts';
@@ -24,14 +24,14 @@ export interface ReporterOptions {
   readonly approver?: string;
   /** A file that the run sends; nothing if it may not be sent. */
   readonly readFile: (place: string) => Promise<Part | undefined>;
+  readonly maxMediaBytes?: number;
 }
 
 export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOptions): RunReporter => {
-  const { showTools, readFile, approver = 'an operator of OpenClaw' } = options;
+  const { showTools, maxMediaBytes = MAX_MEDIA_BYTES, approver = 'an operator of OpenClaw' } = options;
   const artifactId = `answer-${turn.number}`;
   const text = createAnswerText();
   const media = new Set<string>();
-  let lastPiece = 'answer';
   let told: Promise<void> = Promise.resolve();
   let isTextQueued = false;
   let hasArtifact = false;
@@ -57,6 +57,11 @@ export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOption
     await io.emit(event);
   };
 
+  const readFile = async (place: string): Promise<Part | undefined> => {
+    const part = await options.readFile(place).catch(() => undefined);
+    return part && isSendable(part, maxMediaBytes) ? part : undefined;
+  };
+
   const tellText = (): void => {
     if (isTextQueued) return;
     isTextQueued = true;
@@ -72,20 +77,20 @@ export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOption
 
   const status = (words: string): void => queue(() => io.emit({ kind: 'status', message: io.say(words) }));
 
-  const setPiece = (runId: string, piece: string, words: string): void => {
-    lastPiece = `${runId}#${piece}`;
-    text.set(lastPiece, words);
-  };
-
   return {
     status,
     observe: (event) => {
       if (event.kind === 'text') {
         for (const place of event.media) media.add(place);
-        setPiece(event.runId, event.piece, event.text);
+        text.set(`${event.runId}#${event.piece}`, event.text);
         tellText();
-      } else if (event.kind === 'tool' && showTools) status(`Using ${beginningOf(event.name, 100)}`);
-      else if (event.kind === 'approval')
+      } else if (event.kind === 'preamble') {
+        text.set(`${event.runId}#${event.piece}`, event.text, 'preamble');
+        tellText();
+      } else if (event.kind === 'tool') {
+        text.endPiece();
+        if (showTools) status(`Using ${beginningOf(event.name, 100)}`);
+      } else if (event.kind === 'approval')
         status(
           event.phase === 'waiting'
             ? `A command waits for the approval of ${approver}. Messages to this task do not approve it.`
@@ -94,17 +99,18 @@ export const createRunReporter = (turn: Turn, io: RunIo, options: ReporterOption
     },
     restate: (pieces) => {
       text.reset();
-      for (const { runId, piece, text: words } of pieces) setPiece(runId, piece, words);
+      for (const { runId, piece, text: words } of pieces) {
+        if (words.trim() === '') text.endPiece();
+        else text.set(`${runId}#${piece}`, words, 'transcript');
+      }
       tellText();
     },
     finish: async (answer) => {
       for (const place of answer.media) media.add(place);
       const said = answer.text?.trim() ?? '';
       // What was streamed ends in what the run answered; where it does not, the answer counts.
-      if (answer.outcome === 'ok' && said !== '' && !text.whole().includes(said)) text.set(lastPiece, said);
-      const files = await Promise.all(
-        [...media].map(async (place) => ({ place, part: await readFile(place).catch(() => undefined) })),
-      );
+      if (answer.outcome === 'ok' && said !== '' && !text.whole().includes(said)) text.setLast(said);
+      const files = await Promise.all([...media].map(async (place) => ({ place, part: await readFile(place) })));
       const parts = files.flatMap(({ part }) => part ?? []);
       const metadata = withUnsent(
         answer.metadata,

@@ -66,6 +66,7 @@ export const runTurn = async (run: TurnRun, known?: GatewayRef): Promise<TurnEnd
   const reporter = createRunReporter(turn, io, {
     showTools,
     ...(options.approvals === 'sealane' && { approver: 'an operator' }),
+    maxMediaBytes: options.maxMediaBytes,
     readFile: async (place) => await readMedia(await link.connected(signal), options.agentId, place),
   });
   const begun = known?.bootId === NOT_BEGUN ? undefined : known;
