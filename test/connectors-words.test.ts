@@ -56,6 +56,8 @@ const UNREADABLE: Readonly<Record<string, Behaviour>> = {
   'gives parts that are a text': say(artifact({ parts: 'abc' })),
   'gives parts that are a set': say(artifact({ parts: new Set([{ text: 'x' }]) })),
   'gives bytes that are no text': say(artifact({ parts: [{ raw: Buffer.from('x') }] })),
+  'gives a file that is no base64': say(artifact({ parts: [{ raw: 'a file!' }] })),
+  'gives a part that is two': say(artifact({ parts: [{ text: 'x', data: { y: 1 } }] })),
   'gives data that are a function': say(artifact({ parts: [{ data: () => 1 }] })),
   'reports a text for a message': say({ kind: 'status', message: 'thinking' }),
   'reports metadata that are a text': say({ kind: 'status', metadata: 'x' }),
@@ -114,6 +116,19 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     }
     return { state: 'completed' };
   },
+  'cuts its text in the middle of characters': async (io) => {
+    for (const text of ['a \ud83d', '\ude00 b \ud83d', '\ude00', '\ud83d']) {
+      await io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] }, append: true });
+    }
+    return { state: 'completed' };
+  },
+  'says half a character everywhere': async (io) => {
+    const parts = [{ data: { half: '\ud800' } }, { text: '\udc00' }];
+    await io.emit({ kind: 'status', message: io.say('\ud800'), metadata: { half: '\ud800' } });
+    await io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts } });
+    return { state: 'completed', message: io.say('\ud800'), reason: '\ud800', metadata: { half: '\ud800' } };
+  },
+  'writes base64 for addresses': say(artifact({ parts: [{ raw: '_-_-_w' }] })),
   'remembers a text': async (io) => {
     await io.remember('text' as unknown as { x: 1 });
     return { state: 'completed' };
@@ -194,6 +209,23 @@ describe('an agent that', () => {
   it('uses one object for all its words is quoted as it spoke', async () => {
     const { artifacts } = await outcomeOf('uses one object for all its words');
     expect(artifacts).toMatchObject([{ parts: [{ text: 'one two three' }] }]);
+  });
+
+  it('cuts its text in the middle of characters is read in whole ones, chunk by chunk', async () => {
+    const { id, artifacts } = await outcomeOf('cuts its text in the middle of characters');
+    expect(artifacts).toMatchObject([{ parts: [{ text: 'a 😀 b 😀' }] }]);
+    expect(JSON.stringify(await service.client.call('tasks/events', { id }))).not.toMatch(/\\ud[89a-f]/);
+  });
+
+  it('says half a character is read without it, wherever it stood', async () => {
+    const { id } = await outcomeOf('says half a character everywhere');
+    const seen = [await service.client.call('tasks/events', { id }), await service.client.get(id)];
+    expect(JSON.stringify(seen)).not.toMatch(/\\ud[89a-f]/);
+  });
+
+  it('writes base64 for addresses is read by those who know the other alphabet only', async () => {
+    const { artifacts } = await outcomeOf('writes base64 for addresses');
+    expect(artifacts).toMatchObject([{ parts: [{ raw: '/+/+/w==' }] }]);
   });
 
   it('uses one object for all its data is quoted as it was each time', async () => {

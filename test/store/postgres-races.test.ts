@@ -111,6 +111,20 @@ describe('races on PostgreSQL', () => {
     expect(await putting).toMatchObject({ ok: true, value: { id, seq: 1 } });
   });
 
+  it('leave nothing of a task that is purged while it is written once more', async () => {
+    const options = freshSchema();
+    const storage = await open(options);
+    const { token } = await startRun(storage, await withInstance(storage));
+    await storage.tasks.finish(token, [completed], Date.now(), true);
+    const other = await connectBeside(options.url);
+    await other.query(`SET search_path TO ${options.schema}; BEGIN; UPDATE heads SET seq = seq + 1`);
+    const purging = storage.upkeep.purge({ owner: admission().owner, limit: 10 });
+    await isWaitedFor(other, options.url);
+    await other.query(`INSERT INTO events SELECT task, seq, 0, '{}' FROM heads; COMMIT`);
+    expect(await purging).toBe(1);
+    expect((await other.query('SELECT 1 FROM events')).rowCount).toBe(0);
+  });
+
   it('of claims give an owner no more runs than the limit, counted over all instances', async () => {
     const options = freshSchema();
     const [here, there] = [await open(options), await open(options)];

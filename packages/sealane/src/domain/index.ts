@@ -2,10 +2,12 @@
  * The domain: what a task is, what can happen to it and what it looks like afterwards. Pure: no clock, no randomness,
  * no I/O, no imports from other modules. Start with `state.ts`, then `event.ts` and `task.ts`.
  */
+export { standardBase64 } from './base64.ts';
 export { BriefMap } from './brief-map.ts';
 export type { Event, EventKind, NewEvent, Seq } from './event.ts';
 export type { Artifact, Json, JsonObject, Message, Part, Role } from './message.ts';
 export { textOf } from './message.ts';
+export { onOneLine } from './on-one-line.ts';
 export { runIdOf } from './run-id.ts';
 export type { ErrorCode, ErrorDetails } from './sealane-error.ts';
 export { SealaneError } from './sealane-error.ts';

@@ -1,5 +1,13 @@
 import type { TurnEnd } from '#agents';
-import { type Artifact, type Json, type JsonObject, type Message, type Part, SealaneError } from '#domain';
+import {
+  type Artifact,
+  type Json,
+  type JsonObject,
+  type Message,
+  type Part,
+  SealaneError,
+  standardBase64,
+} from '#domain';
 
 /**
  * Agents are other people's code, and whoever asks for a task reads again what they said: words of another shape are
@@ -36,18 +44,30 @@ export const weighMetadata = (metadata: JsonObject | undefined, field = 'metadat
   return weighData(metadata, field);
 };
 
-/** An agent may use the same objects for its next words, before these are written. Only what was weighed is copied. */
+/**
+ * An agent may use the same objects for its next words, before these are written. Only what was weighed is copied. Half
+ * a character, which no client can read, becomes U+FFFD.
+ */
 export const copyWords = <T extends Message | Artifact>(words: T): T => ({
   ...words,
   parts: words.parts.map((part) => ({
     ...part,
+    ...(part.text !== undefined && { text: part.text.toWellFormed() }),
+    ...(part.raw !== undefined && { raw: standardBase64(part.raw) ?? '' }),
     ...(part.data !== undefined && { data: copyJson(part.data) }),
     ...(part.metadata && { metadata: copyJson(part.metadata) }),
   })),
   ...(words.metadata && { metadata: copyJson(words.metadata) }),
 });
 
-export const copyJson = <T extends Json>(json: T): T => JSON.parse(JSON.stringify(json)) as T;
+export const copyJson = <T extends Json>(json: T): T => {
+  const text = JSON.stringify(json);
+  // JSON writes half a character as an escape, and nothing else that begins like that but an escaped backslash.
+  return (text.includes('\\ud') ? JSON.parse(text, wellFormed) : JSON.parse(text)) as T;
+};
+
+const wellFormed = (_name: string, value: unknown): unknown =>
+  typeof value === 'string' ? value.toWellFormed() : value;
 
 const END_STATES: Readonly<Record<TurnEnd['state'], true>> = {
   completed: true,
@@ -93,6 +113,12 @@ const weighParts = (parts: readonly Part[]): number => {
 const weighPart = (part: Part): number => {
   if (!isObject(part)) throw wrong('a part', 'an object, like { text }');
   const { text, raw, url, data, mediaType, filename, metadata } = part;
+  if ([text, raw, url, data].filter((content) => content !== undefined).length > 1) {
+    throw wrong('a part', 'one of text, raw, url and data, and not several of them');
+  }
+  if (typeof raw === 'string' && standardBase64(raw) === undefined) {
+    throw wrong('raw', "base64, like Buffer.from(bytes).toString('base64')");
+  }
   return (
     weighText(text, 'text') +
     weighText(raw, 'raw') +

@@ -32,3 +32,15 @@ it('an event that comes while the store is asked is told at once, and not with t
   answer([]);
   expect((await told).value?.event).toEqual(event);
 });
+
+it('a reader that leaves while the store is asked is gone when it has answered', async () => {
+  const { store, asked, answer } = slowStore();
+  const feed = createFeed(store, 600_000);
+  using follower = feed.follow('all', 'task');
+  const leaving = new AbortController();
+  const told = follower.events(0, leaving.signal, false).next();
+  await asked;
+  leaving.abort();
+  answer([]);
+  expect(await told).toEqual({ done: true, value: undefined });
+});

@@ -164,7 +164,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
           }
           // What came while the store was asked has roused nobody.
           if (entry.recent.after(cursor) || seenHints !== entry.hints || entry.isGone) continue;
-          if (isClosed) return;
+          if (isClosed || signal.aborted) return;
           const isRoused = await sleep(entry, pollMs, signal);
           if (!isRoused && !signal.aborted) {
             if ((await store.find(scope, id)) === undefined) return;

@@ -68,7 +68,10 @@ export const createLiveRuns = (options: {
       else lookIntoLog(live).catch(options.onProblem);
     },
     wake,
-    /** Behind lost hints: cancels of runs held here, answers to those that wait for one, and logs that were not read. */
+    /**
+     * Behind lost hints: cancels of runs held here, answers to those that wait for one, messages to those that take
+     * them at any time, and logs that were not read.
+     */
     poll: async () => {
       if (runs.size === 0) return;
       // Also where nobody else writes: a cancel may be committed together with the start of its turn, and heard first.
@@ -77,7 +80,7 @@ export const createLiveRuns = (options: {
       wake(
         runs
           .values()
-          .filter((live) => live.isAsking || behind.has(live))
+          .filter((live) => live.isAsking || live.entry.connector.steerable === true || behind.has(live))
           .map((live) => live.run.token.taskId),
       );
     },

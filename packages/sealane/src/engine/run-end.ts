@@ -2,7 +2,7 @@ import type { TurnEnd } from '#agents';
 import type { Message, NewEvent, State } from '#domain';
 import type { Finished, Result } from '#store';
 
-import { textOfThrown } from './agent-words.ts';
+import { copyJson, copyWords, textOfThrown } from './agent-words.ts';
 
 /** Why a run was told to stop. */
 export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' | 'too-large' | 'unwritable';
@@ -45,13 +45,14 @@ export const stoppedEnd = (
 /** How a turn ends by its agent's word. `answer` is the text of what it said, for clients that look only at the end. */
 export const agentEnd = (end: TurnEnd, answer: string, say: Say): EndEvent => {
   const text = end.state === 'completed' ? answer : '';
-  const message = end.message ?? (text === '' ? undefined : say(text));
+  const answered = text === '' ? undefined : say(text);
+  const message = end.message ? copyWords(end.message) : answered;
   return {
     kind: 'turn-ended',
     state: end.state,
     ...(message && { message }),
-    ...(end.reason !== undefined && { reason: end.reason }),
-    ...(end.metadata && { metadata: end.metadata }),
+    ...(end.reason !== undefined && { reason: end.reason.toWellFormed() }),
+    ...(end.metadata && { metadata: copyJson(end.metadata) }),
   };
 };
 
@@ -69,9 +70,13 @@ export interface WrittenEnd {
   readonly event: EndEvent;
 }
 
+/** What the table of states wants between a question and whatever does not answer it. */
+export const BACK_TO_WORK: NewEvent = { kind: 'status-reported', state: 'working' };
+
 /**
  * Writes the end, after what was said and not written yet. A cancel that was committed while another end was on its way
- * is served first. Words of an agent that no store can take do not keep its task from ending.
+ * is served first. A message that crosses with a question is taken for the answer and stands before it in the log: then
+ * the task still asks. Words of an agent that no store can take do not keep its task from ending.
  */
 export const writeEnd = async (what: {
   readonly write: (events: readonly NewEvent[]) => Promise<Result<Finished>>;
@@ -86,6 +91,7 @@ export const writeEnd = async (what: {
     ...(wished.forced && { forced: true }),
   });
   let { pending, event } = what;
+  let mayBeAsking = true;
   for (;;) {
     try {
       const result = await write([...pending, event]);
@@ -94,6 +100,11 @@ export const writeEnd = async (what: {
     } catch (error) {
       // Nothing of the agent's is in it, so it is the store that fails.
       if (pending.length === 0 && event !== wished) throw error;
+      if (mayBeAsking) {
+        mayBeAsking = false;
+        pending = [...pending, BACK_TO_WORK];
+        continue;
+      }
       onUnwritable(error);
       pending = [];
       event = endAs('unwritable');

@@ -1,9 +1,9 @@
 import type { RunEvent } from '#agents';
-import { type Artifact, type JsonObject, type Message, type NewEvent, SealaneError } from '#domain';
+import { type Artifact, type JsonObject, type Message, type NewEvent, SealaneError, type State } from '#domain';
 import type { RunToken } from '#store';
 
 import { copyJson, copyWords, weighArtifact, weighMessage, weighMetadata } from './agent-words.ts';
-import { tooLarge } from './run-end.ts';
+import { BACK_TO_WORK, tooLarge } from './run-end.ts';
 import type { RunnerDeps } from './runner.ts';
 
 /** How many events may wait for the disk before an agent is slowed down. */
@@ -43,6 +43,8 @@ export class RunOutput {
   #saidLength = 0;
   #pending: NewEvent[] = [];
   #pendingBytes = 0;
+  /** The state of its last report. */
+  #reported: State = 'working';
   #isWriting = false;
   /** Settles when the batch that is on its way is in the log, or cannot be. */
   #underWay: Promise<unknown> | undefined;
@@ -52,6 +54,8 @@ export class RunOutput {
   #fault: unknown;
   #room: (() => void)[] = [];
   #taskBytes = 0;
+  /** The first half of a character that the last chunk of an artifact was cut in, until the other half comes. */
+  readonly #halves = new Map<string, string>();
   readonly #artifactBytes: Record<string, number> = Object.create(null) as Record<string, number>;
 
   /** `onRefused`: the run must stop. */
@@ -77,7 +81,9 @@ export class RunOutput {
     if (refusal !== undefined) return unwatched(Promise.reject(refusal));
     if (this.#isClosed) return ACCEPTED;
     try {
-      this.#pending.push(this.#eventOf(said));
+      const event = this.#eventOf(said);
+      if (event.kind === 'status-reported') this.#report(event.state);
+      this.#pending.push(event);
     } catch (error) {
       if (!isTooLarge(error)) this.#misspoke(error);
       return unwatched(Promise.reject(error));
@@ -88,6 +94,13 @@ export class RunOutput {
       setImmediate(() => void this.#write());
     }
     return this.#hasRoom() ? ACCEPTED : unwatched(this.#waitForRoom());
+  }
+
+  /** From one question to another of its kind there is a way, and to one of another kind there is none. */
+  #report(state: State): void {
+    const states = new Set([this.#reported, state]);
+    if (states.size === 2 && !states.has('working')) this.#pending.push(BACK_TO_WORK);
+    this.#reported = state;
   }
 
   #hasRoom(): boolean {
@@ -173,14 +186,31 @@ export class RunOutput {
     const isKnown = artifact.artifactId in this.#artifactBytes;
     const append = event.append === true && isKnown;
     this.#pendingBytes += this.#weigh(artifact, append, bytes);
-    this.#quote(artifact, isKnown && !append);
+    const whole = copyWords(this.#join(artifact, append, lastChunk === true));
+    this.#quote(whole, isKnown && !append);
     return {
       kind: 'artifact-added',
-      artifact: copyWords(artifact),
+      artifact: whole,
       ...(append && { append }),
       ...(lastChunk && { lastChunk }),
       ...(metadata && { metadata: copyJson(metadata) }),
     };
+  }
+
+  /** Agents cut their text where they like, but half a character is nothing that a client could read in a chunk. */
+  #join(artifact: Artifact, append: boolean, isLast: boolean): Artifact {
+    const { artifactId, parts } = artifact;
+    const held = append ? (this.#halves.get(artifactId) ?? '') : '';
+    this.#halves.delete(artifactId);
+    const half = isLast ? '' : (/[\uD800-\uDBFF]$/.exec(parts.at(-1)?.text ?? '')?.[0] ?? '');
+    if (held === '' && half === '') return artifact;
+    if (half !== '') this.#halves.set(artifactId, half);
+    const joined = parts.map((part, index) => {
+      if (part.text === undefined) return part;
+      const text = index === 0 ? held + part.text : part.text;
+      return { ...part, text: half !== '' && index === parts.length - 1 ? text.slice(0, -1) : text };
+    });
+    return { ...artifact, parts: joined };
   }
 
   /** An artifact that is given anew takes the place of what it said before, here as in the task. */

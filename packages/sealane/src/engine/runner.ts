@@ -10,6 +10,7 @@ import type { Past } from './past.ts';
 import type { Persist } from './persist.ts';
 import {
   agentEnd,
+  BACK_TO_WORK,
   type EndEvent,
   stoppedEnd,
   type StopReason,
@@ -232,8 +233,10 @@ class OneRun implements LiveRun {
   async #conclude(end: TurnEnd | undefined): Promise<void> {
     const { token } = this.run;
     const { persist } = this.#deps;
-    if (this.#stopReason === 'lost') return this.#watcher?.ended('lost');
+    if (this.#isLost()) return this.#watcher?.ended('lost');
     let pending = await this.#output.close();
+    // The lease may have gone while a batch was on its way: whoever takes over decides, and not we.
+    if (this.#isLost()) return this.#watcher?.ended('lost');
     if (this.#hasEnded || this.#stopReason === 'ended') {
       await persist.release(token);
       return this.#watcher?.ended('failed', this.#stopReason);
@@ -252,7 +255,7 @@ class OneRun implements LiveRun {
         ? this.#stoppedEnd(this.#stopReason)
         : agentEnd(end, this.#output.answer, (text) => this.say(text));
     // It asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
-    if (this.isAsking) pending = [...pending, { kind: 'status-reported', state: 'working' }];
+    if (this.isAsking) pending = [...pending, BACK_TO_WORK];
     const { result, event } = await this.#finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
     this.#watcher?.ended(result.ok ? result.value.task.state : 'lost', event.reason);
@@ -271,12 +274,17 @@ class OneRun implements LiveRun {
 
   /** The run does not die: its task ends now, and the lane waits for the run. */
   async #forceEnd(): Promise<void> {
-    if (this.#hasEnded || this.#stopReason === 'lost') return;
+    if (this.#hasEnded || this.#isLost()) return;
     const pending = await this.#output.close();
+    if (this.#isLost()) return;
     const { result } = await this.#finish(pending, { ...this.#stoppedEnd(this.#stopReason), forced: true }, false);
     this.#hasEnded = true;
     if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');
     setTimeout(() => this.#giveUpWaiting?.(), this.#deps.settings.quarantineMs).unref();
+  }
+
+  #isLost(): boolean {
+    return this.#stopReason === 'lost';
   }
 
   #problem(what: string, error: unknown): void {

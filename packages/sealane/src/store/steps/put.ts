@@ -97,9 +97,10 @@ export function* remove(scope: Scope, id: TaskId): Steps<Result<null>> {
   return { ok: true, value: null };
 }
 
+/** The head goes first: whoever is just writing has it, and what they write must be seen by the statements after it. */
 export function* deleteTask(task: number, id: TaskId): Steps<void> {
-  yield* first(DELETE_EVENTS, task);
   yield* first(DELETE_HEAD, task);
+  yield* first(DELETE_EVENTS, task);
   yield* first(DELETE_WEBHOOKS, task);
   yield* first(DELETE_OWED_OF, task);
   yield* first(DELETE_IDEMPOTENCY, id);

@@ -1,0 +1,61 @@
+import { openStore, type Storage } from 'sealane/store';
+import { expect, it } from 'vitest';
+import { createGateAgent } from './support/gate-agent.ts';
+import { openService } from './support/service.ts';
+
+/** A store that is shared, takes what agents say in when it is told to, and then lets a lease go. */
+const losing = (storage: Storage, isReady: Promise<void>) => {
+  const lost = Promise.withResolvers<void>();
+  let first: string | undefined;
+  let isLosing = false;
+  const store: Storage = {
+    ...storage,
+    tasks: {
+      ...storage.tasks,
+      exclusive: false,
+      append: async (...words) => {
+        await isReady;
+        return await storage.tasks.append(...words);
+      },
+      renew: async (instance, leaseMs) => {
+        first ??= instance;
+        if (instance !== first) lost.resolve();
+        return isLosing && instance === first
+          ? { ok: false, why: 'lost' }
+          : await storage.tasks.renew(instance, leaseMs);
+      },
+    },
+  };
+  const lose = async (): Promise<void> => {
+    isLosing = true;
+    await lost.promise;
+  };
+  /** Whoever is there now finds the runs of the first lease. */
+  const bury = async (): Promise<void> => {
+    if (first !== undefined) await storage.tasks.leave(first);
+  };
+  return { store, lose, bury };
+};
+
+it('a run that loses its lease while its last words are on their way does not end its task', async () => {
+  await using storage = await openStore('memory');
+  const ready = Promise.withResolvers<void>();
+  const { store, lose, bury } = losing(storage, ready.promise);
+  const gate = createGateAgent();
+  await using service = await openService({
+    store,
+    agents: { gate: { connector: gate.connector, recovery: 'retry' } },
+    settings: { leaseMs: 600_000, renewMs: 20, pollMs: 20, retryMs: 1 },
+  });
+  const working = service.client.send('work');
+  const run = await gate.startedAt(0);
+  await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: 'done' }] } });
+  // The write is under way by then, and the end waits for it.
+  await new Promise(setImmediate);
+  run.end();
+  await lose();
+  ready.resolve();
+  await bury();
+  (await gate.startedAt(1)).end();
+  expect((await working).status.state).toBe('TASK_STATE_COMPLETED');
+});
