@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   mkdirSync,
   openSync,
@@ -63,6 +64,16 @@ describe('a service does not start, and says what to do,', () => {
     chmodSync(data, 0o555);
     // The superuser may write everywhere, so it starts the service as somebody else.
     expectFailure(await serveInVain(data, process.getuid?.() === 0 ? { uid: 65_534 } : {}), 1, data, '--data-dir');
+  });
+
+  it('when it may only read the file that is its lock, which would keep no other service out', async () => {
+    using folder = freshFolder();
+    const lock = join(folder.path, `${DATABASE}.lock`);
+    writeFileSync(lock, '');
+    chmodSync(lock, 0o444);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) chownSync(folder.path, 65_534, 65_534);
+    expectFailure(await serveInVain(folder.path, isRoot ? { uid: 65_534 } : {}), 1, lock, 'writable', '--data-dir');
   });
 
   it('when another process has the data folder, whose number it tells', async () => {

@@ -43,3 +43,16 @@ it('a configuration that is wrong is told in the log and changes nothing', async
   await eventually(() => expect(service.log()).toContain('the changed configuration is not used'));
   expect((await service.client.send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
 });
+
+it('a configuration that is gone is told in the log and changes nothing, until it is back', async () => {
+  using folder = freshFolder();
+  const file = join(folder.path, 'sealane.yaml');
+  const upper = 'upper: { connector: command, command: [tr, a-z, A-Z], default: true }';
+  await using service = await serve(folder.path, { config: `agents: { ${upper} }\n` });
+  await service.client.send('hello');
+  rmSync(file);
+  await eventually(() => expect(service.log()).toContain('the service goes on as it was'));
+  expect(answerOf(await service.client.send('hello')).trim()).toBe('HELLO');
+  writeFileSync(file, `agents: { ${ECHO} }\n`);
+  await eventually(async () => expect(answerOf(await service.client.send('hello')).trim()).toBe('hello'));
+});

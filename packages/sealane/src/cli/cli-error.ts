@@ -74,6 +74,9 @@ const NEXT_STEPS: Partial<Record<CliError['code'], () => string>> = {
   'too-large': () => 'send less, or raise limits.bodyBytes in sealane.yaml and start the service again',
   'storage-full': () => 'df -h   # then free some space where the data folder is',
   'store-locked': () => typed('doctor'),
+  'store-damaged': () => `${typed('restore', 'FILE')}   # or another folder: ${typed('serve', '--data-dir', 'FOLDER')}`,
+  'store-newer': () => typed('serve', '--data-dir', 'FOLDER'),
+  'store-unwritable': () => typed('serve', '--data-dir', 'FOLDER'),
   'idempotency-conflict': () => 'use another --idempotency-key for another message',
 };
 

@@ -6,7 +6,8 @@ import { SealaneError } from '#domain';
 import { MIGRATIONS } from '#store/schema.sql';
 import { ownRedo, redoAndCommit } from '#store/sqlite/redo';
 import { redoFileOf } from '#store/sqlite/redo-file';
-import { APPLICATION_ID } from '#store/sqlite/sqlite-database';
+import { createDiskReserve } from '#store/sqlite/disk-reserve';
+import { APPLICATION_ID, examineDatabase } from '#store/sqlite/sqlite-database';
 import { holderOf, lockFile, type FileLock } from '#store/sqlite/sqlite-lock';
 
 import { CliError } from './cli-error.ts';
@@ -114,16 +115,28 @@ export const emptyLogs = (file: string): void => {
   }
 };
 
-/** The process that has the database open, if one has. */
-export const findHolder = (database: string): string | undefined => {
+/** The process that has the database open, if one has. Throws when that cannot be told. */
+const findHolder = (database: string): string | undefined => {
   if (!existsSync(`${database}.lock`)) return undefined;
   const holder = holderOf(database);
   try {
     lockFile(database).release();
     return undefined;
-  } catch {
-    return holder ?? 'unknown';
+  } catch (error) {
+    if (error instanceof SealaneError && error.code === 'store-locked') return holder ?? 'unknown';
+    throw error;
   }
+};
+
+/** Who has the database, or whether a service could take it; throws what would keep it from that. */
+export const describeDatabase = (database: string): string => {
+  const holder = findHolder(database);
+  const exists = existsSync(database);
+  if (exists && holder === undefined) examineDatabase(database);
+  const refusal = exists ? createDiskReserve(database).refusalOf('admit') : undefined;
+  if (refusal) throw refusal;
+  if (holder !== undefined) return `${database}, in use by process ${holder}`;
+  return `${database}, ${exists ? 'not in use' : 'not made yet'}`;
 };
 
 /** Keeps the service from starting while the file is exchanged; refuses when it runs. */
@@ -134,7 +147,7 @@ export const requireUnused = (
   try {
     return lockFile(database);
   } catch (error) {
-    if (error instanceof SealaneError && error.code === 'store-locked') throw refusal(error.facts.pid);
+    if (error instanceof SealaneError) throw error.code === 'store-locked' ? refusal(error.facts.pid) : error;
     throw new CliError(
       'store-unwritable',
       `${database}.lock cannot be written: ${error instanceof Error ? error.message : String(error)}.`,

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 
@@ -35,7 +35,7 @@ export async function* examine(context: CliContext): AsyncGenerator<Check> {
   const { url, isNamed } = context.address();
   if (!isNamed) {
     yield checkFolder(config);
-    yield await checkHolder(config);
+    yield await checkDatabase(config);
     yield* examineOpenclaw(config);
   }
   const service = await context.client().catch((error: unknown) => toCliError(error));
@@ -97,6 +97,9 @@ const checkFolder = ({ dataDir }: Config): Check => {
       : folder(true, `${dataDir}, writable and private`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    const link = code === 'ENOENT' ? brokenLink(dataDir) : undefined;
+    if (link !== undefined)
+      return folder(false, `${link} leads to ${readlinkSync(link)}, which is not there`, 'mount or make it');
     return code === 'ENOENT' && canMake(dataDir)
       ? folder(true, `${dataDir} will be made at the first start`)
       : folder(
@@ -107,6 +110,13 @@ const checkFolder = ({ dataDir }: Config): Check => {
             : `chown -R "$USER" ${dataDir}, or ${typed('serve', '--data-dir', 'FOLDER')}`,
         );
   }
+};
+
+/** The nearest name above, or this one, that is there, if it is a link to nothing: a disk may not be mounted. */
+const brokenLink = (path: string): string | undefined => {
+  const facts = lstatSync(path, { throwIfNoEntry: false });
+  if (facts) return facts.isSymbolicLink() && !statSync(path, { throwIfNoEntry: false }) ? path : undefined;
+  return dirname(path) === path ? undefined : brokenLink(dirname(path));
 };
 
 /** Whether the nearest folder above that is there may be written. */
@@ -120,7 +130,7 @@ const canMake = (folder: string): boolean => {
   }
 };
 
-const checkHolder = async (config: Config): Promise<Check> => {
+const checkDatabase = async (config: Config): Promise<Check> => {
   const store = storeTarget(config);
   if (store.kind === 'memory') return { name: 'database', ok: true, detail: 'memory' };
   if (store.kind === 'postgres') {
@@ -131,13 +141,12 @@ const checkHolder = async (config: Config): Promise<Check> => {
       (detail) => detail,
     );
   }
-  const { findHolder } = await import('./database-file.ts');
-  const holder = findHolder(store.file);
-  return {
-    name: 'database',
-    ok: true,
-    detail: holder === undefined ? `${store.file}, not in use` : `${store.file}, in use by process ${holder}`,
-  };
+  const { describeDatabase } = await import('./database-file.ts');
+  return attempt(
+    'database',
+    async () => describeDatabase(store.file),
+    (detail) => detail,
+  );
 };
 
 const checkPort = async ({ host, port }: Config, isOurs: boolean): Promise<Check> => {

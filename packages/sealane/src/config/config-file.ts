@@ -39,7 +39,8 @@ export const readConfigFile = (path: string, surroundings: Surroundings): Config
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     const message =
       code === 'EACCES'
-        ? 'cannot be read: give its owner the right to (chmod u+r).'
+        ? 'may not be read by this user. Run this as the owner of the file and of its folder, make both readable, or ' +
+          'choose others with --data-dir or --config.'
         : `cannot be read: ${String(error)}`;
     return {
       path,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -112,4 +113,13 @@ test('a database of another program, or of a newer version, is not put in the pl
   });
   expect(readFileSync(database).equals(before)).toBe(true);
   expect(existsSync(`${database}.restoring`)).toBe(false);
+});
+
+test.runIf(process.platform !== 'win32')('a restore from a pipe is refused, and waits for nobody', async () => {
+  using cli = setUpCli();
+  execFileSync('mkfifo', [join(cli.home, 'pipe')]);
+  expect(await cli.run(['restore', 'pipe'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/pipe is not a file.*\nnext: {2}sealane restore FILE/),
+  });
 });

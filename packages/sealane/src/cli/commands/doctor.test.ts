@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
@@ -64,6 +64,25 @@ test('each thing that is wrong comes with what to type', async () => {
   ]);
   writeFileSync(join(folder, 'sealane.yaml'), 'prot: 1\n');
   expect((await cli.run(['doctor'])).stdout).toMatch(/✗ config [^]*did you mean "port"/);
+});
+
+test('while no service runs, a database that would keep it from starting is seen', async () => {
+  using cli = setUpCli();
+  const folder = join(cli.home, '.sealane');
+  mkdirSync(folder, { mode: 0o700 });
+  writeFileSync(join(folder, 'sealane.db'), 'Dear grandmother,\n'.repeat(100));
+  const { stdout } = await cli.run(['doctor', '--json']);
+  expect(failing(JSON.parse(stdout) as Report)[0]).toEqual([
+    'database',
+    expect.stringContaining('sealane restore FILE'),
+  ]);
+});
+
+test('a data folder on a disk that is not mounted is not told as one that will be made', async () => {
+  using cli = setUpCli();
+  symlinkSync(join(cli.home, 'stick', 'sealane'), join(cli.home, '.sealane'));
+  const { stdout } = await cli.run(['doctor']);
+  expect(stdout).toMatch(/✗ data folder .*stick.* is not there\n +next: mount or make it/);
 });
 
 test('a wrong key, an ill store and an ill agent are seen', async () => {

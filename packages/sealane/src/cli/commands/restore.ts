@@ -1,11 +1,11 @@
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import type { Command } from 'commander';
 
 import { makePrivateFolder, storeTarget } from '#config';
 
-import { CliError } from '../cli-error.ts';
+import { CliError, usageError } from '../cli-error.ts';
 import type { CliContext } from '../cli-context.ts';
 import { typed } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -34,8 +34,14 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
       next: typed('restore', backup, '--data-dir', 'FOLDER'),
     });
   }
-  if (!existsSync(backup))
-    throw new CliError('not-found', `There is no file ${backup}.`, { next: 'check the name of the file' });
+  const facts = statSync(backup, { throwIfNoEntry: false });
+  if (!facts) throw new CliError('not-found', `There is no file ${backup}.`, { next: 'check the name of the file' });
+  // A pipe would be waited for without an end, and without an ear for Ctrl-C.
+  if (!facts.isFile())
+    throw usageError(
+      `${backup} is not a file: a backup cannot be read from a folder or a pipe.`,
+      typed('restore', 'FILE'),
+    );
   await makePrivateFolder(dirname(store.file));
   const lock = requireUnused(store.file);
   const draft = `${store.file}.restoring`;

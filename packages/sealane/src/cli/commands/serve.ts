@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+
 import type { Command } from 'commander';
 
 import {
@@ -157,7 +159,10 @@ const reload = async (
   log: Logger,
 ): Promise<void> => {
   try {
-    const { config } = context.load(flags);
+    const { config, file } = context.load(flags);
+    // A disk that is not mounted for a moment must not leave the service with an echo for everybody.
+    if (!existsSync(file))
+      return log.error(`${file} is gone: the service goes on as it was. Put it back, or start again`);
     await service.reload({ ...config, adminKey });
     log.info('took in the changed configuration: agents and keys; other settings need a restart');
   } catch (error) {

@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { SealaneError } from '#domain';
@@ -17,23 +17,46 @@ export interface DiskReserve {
   readonly isTight: boolean;
   /** Why a step of this name must not be done now. */
   refusalOf(name: string): SealaneError | undefined;
+  /** For whoever opens the file by its name: throws when that is another one now. */
+  requireInPlace(): void;
 }
 
-/** Refuses newcomers while the disk is nearly full, so that a full disk never keeps a task from ending. */
+/** Which file has this name now. */
+const identityOf = (file: string): string | undefined => {
+  const facts = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return facts && `${facts.dev}:${facts.ino}`;
+};
+
+const moved = (file: string): SealaneError =>
+  new SealaneError(
+    'store-unwritable',
+    `The database ${file} was removed or replaced while the service runs, so it takes no new tasks: they would be lost. ` +
+      'Put the file back, or stop the service, restore a backup with `sealane restore FILE`, and start it again.',
+  );
+
+const fullness = (folder: string): SealaneError | undefined => {
+  const { bavail, blocks, bsize } = statfsSync(folder);
+  const isFull = bavail * bsize < Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
+  return isFull
+    ? new SealaneError(
+        'storage-full',
+        'The disk of this service is nearly full, so it takes no new tasks until there is room. Nothing accepted is ' +
+          'lost; running tasks, reads and cancels go on.',
+        { retryAfterMs: 30_000 },
+      )
+    : undefined;
+};
+
+/**
+ * Refuses newcomers while the disk is nearly full, so that a full disk never keeps a task from ending, and while the
+ * database is not in its place any more: a file that was deleted can be written as before, and is gone at the end.
+ */
 export const createDiskReserve = (file: string): DiskReserve => {
+  const opened = file === ':memory:' ? undefined : identityOf(file);
   let lookedAt = -Infinity;
   let refusal: SealaneError | undefined;
   const look = (): void => {
-    const { bavail, blocks, bsize } = statfsSync(dirname(file));
-    const isFull = bavail * bsize < Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
-    refusal = isFull
-      ? new SealaneError(
-          'storage-full',
-          'The disk of this service is nearly full, so it takes no new tasks until there is room. Nothing accepted is ' +
-            'lost; running tasks, reads and cancels go on.',
-          { retryAfterMs: 30_000 },
-        )
-      : undefined;
+    refusal = identityOf(file) === opened ? fullness(dirname(file)) : moved(file);
   };
   return {
     get isTight() {
@@ -47,6 +70,9 @@ export const createDiskReserve = (file: string): DiskReserve => {
         look();
       }
       return refusal;
+    },
+    requireInPlace: () => {
+      if (opened !== undefined && identityOf(file) !== opened) throw moved(file);
     },
   };
 };

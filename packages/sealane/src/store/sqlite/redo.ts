@@ -5,6 +5,7 @@ import { SealaneError } from '#domain';
 
 import type { Param } from '../steps/step.ts';
 import { isRedoFile, recordsOf, redoFileOf } from './redo-file.ts';
+import { sqliteError } from './sqlite-error.ts';
 
 /** What `now_ms()` answers: the time of the batch, also when it is done again. */
 export interface Clock {
@@ -64,6 +65,9 @@ export const redoAndCommit = (
     }
   } catch (cause) {
     if (database.isTransaction) database.exec('ROLLBACK');
+    // A disk without room, or a file that may not be read, is no fault of the log: nobody should move it away for that.
+    const known = sqliteError(cause, file);
+    if (known instanceof SealaneError && known.code !== 'store-damaged') throw cause;
     throw new SealaneError(
       'store-damaged',
       `The redo log ${path} cannot be applied to ${file} (${cause instanceof Error ? cause.message : String(cause)}). ` +

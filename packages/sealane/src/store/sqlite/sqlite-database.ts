@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 import { SealaneError } from '#domain';
@@ -6,6 +6,7 @@ import { SealaneError } from '#domain';
 import { MIGRATIONS } from '../schema.sql.ts';
 import { type Clock, takeUpRedo } from './redo.ts';
 import { OWED_WORD, type Param, type Statement, type Step, type Steps } from '../steps/step.ts';
+import { damaged, sqliteError } from './sqlite-error.ts';
 
 export interface SqliteOptions {
   /** A path, or `:memory:`. */
@@ -65,6 +66,18 @@ export const openForReading = (file: string): DatabaseSync => {
   database.function('now_ms', () => Date.now());
   database.exec('PRAGMA cache_size = -8000');
   return database;
+};
+
+/** Throws what would keep a service from opening this database, which nobody has open; changes nothing. */
+export const examineDatabase = (file: string): void => {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    if (statSync(file).isDirectory()) throw new SealaneError('store-unwritable', `${file} is a folder. Move it away.`);
+    using database = new DatabaseSync(file, { readOnly: true });
+    if (versionOf(database, file) > 0) quickCheck(database, file);
+  } catch (error) {
+    throw sqliteError(error, file);
+  }
 };
 
 const pragma = (database: DatabaseSync, name: string): number =>
@@ -181,47 +194,4 @@ export const createStepRunner = (database: DatabaseSync, record?: Record) => {
     while (!next.done) next = steps.next(execute(next.value, wakes));
     return next.value;
   };
-};
-
-const damaged = (file: string, detail: string, cause?: unknown): SealaneError =>
-  new SealaneError(
-    'store-damaged',
-    `The database ${file} is damaged (${detail}). Keep a copy of it, then restore a backup with \`sealane restore FILE\`, ` +
-      'or start with an empty folder by --data-dir. Nothing was changed.',
-    { cause },
-  );
-
-/** What SQLite says, in words that tell what to do. */
-export const sqliteError = (error: unknown, file: string): unknown => {
-  if (error instanceof SealaneError || !(error instanceof Error)) return error;
-  const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
-  switch (code) {
-    case 8: // READONLY
-    case 14: // CANTOPEN
-      return new SealaneError(
-        'store-unwritable',
-        `Sealane cannot write ${file} (${error.message}). Make the folder writable for this user, or choose another with --data-dir.`,
-        { cause: error },
-      );
-    case 10: // IOERR
-    case 13: // FULL
-      return new SealaneError(
-        'storage-full',
-        'The disk of this service is full or failing, so this could not be written. Nothing accepted is lost: ' +
-          'free some space and try again.',
-        { cause: error, retryAfterMs: 30_000 },
-      );
-    case 11: // CORRUPT
-    case 26: // NOTADB
-      return damaged(file, error.message, error);
-    case 5: // BUSY
-    case 6: // LOCKED
-      return new SealaneError(
-        'store-locked',
-        `Another process is using ${file}. Stop it first, or choose another folder with --data-dir.`,
-        { cause: error },
-      );
-    default:
-      return error;
-  }
 };

@@ -91,6 +91,38 @@ const READ_WITHOUT_ROOM = `${OPEN}
   close();
   tell({ failure, n });`;
 
+/** A start after a crash: what is in the redo log only needs room in the database. */
+const START_WITHOUT_ROOM = `${OPEN}
+  const { write, read } = open(file);
+  write(fill('new', 100));
+  const crashed = file + '.crashed';
+  for (const ending of ['', '-wal', '.redo']) execFileSync('cp', [file + ending, crashed + ending]);
+  // Enough for what SQLite needs to look into the database.
+  limitFiles(512 * 1024);
+  let failure;
+  try {
+    open(crashed);
+  } catch ({ code, message }) {
+    failure = { code, message };
+  }
+  limitFiles('unlimited');
+  const found = open(crashed);
+  tell({ failure, n: found.read(count('new'))[0].n });
+  process.exit();`;
+
+/** The folder for the copy has no room; the one of the database may have. */
+const COPY_WITHOUT_ROOM = `${OPEN}
+  import { mkdtempSync } from 'node:fs';
+  import { openSqlite } from '#store/sqlite/index';
+  const { write, close } = open(file);
+  write(fill('old', 200));
+  close();
+  const { upkeep } = await openSqlite({ file });
+  const copies = mkdtempSync(file);
+  limitFiles(1024 * 1024);
+  tell(await upkeep.backup(copies + '/copy.db').catch(({ code, message }) => ({ code, message })));
+  process.exit();`;
+
 const resultOf = (program: string): unknown => {
   const folder = mkdtempSync(join(tmpdir(), 'sealane-full-'));
   try {
@@ -111,5 +143,19 @@ describe.runIf(process.platform === 'linux')('while nothing can be written', () 
   // SQLite ends the transaction when a read fails like this.
   it('at all, a read that fails takes nothing away from what was answered', () => {
     expect(resultOf(READ_WITHOUT_ROOM)).toEqual({ failure: 'disk I/O error', n: 999 });
+  });
+
+  it('a start after a crash asks for room, not for the redo log to be moved away, and then has everything', () => {
+    expect(resultOf(START_WITHOUT_ROOM)).toEqual({
+      failure: { code: 'storage-full', message: expect.not.stringContaining('move') },
+      n: 100,
+    });
+  });
+
+  it('to the folder in which a backup is made, that folder is named', () => {
+    expect(resultOf(COPY_WITHOUT_ROOM)).toEqual({
+      code: 'storage-full',
+      message: expect.stringMatching(/written to .*sealane\.db\w{6}, .*TMPDIR/),
+    });
   });
 });

@@ -1,7 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 import { SealaneError } from '#domain';
+
+import { sqliteError } from './sqlite-error.ts';
 
 /** Held as long as the process lives; the operating system lets go of it even after kill -9. */
 export interface FileLock {
@@ -13,13 +15,14 @@ export interface FileLock {
  * stale lock can be left behind, and it works wherever SQLite does. Who holds it stands in `<file>.pid`, for people.
  */
 export const lockFile = (file: string): FileLock => {
+  requireWritable(`${file}.lock`);
   const database = new DatabaseSync(`${file}.lock`, { timeout: 0 });
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     database.exec('BEGIN EXCLUSIVE');
   } catch (cause) {
     database.close();
-    if (!String(cause).includes('locked')) throw cause;
+    if (!String(cause).includes('locked')) throw sqliteError(cause, `${file}.lock`);
     const pid = holderOf(file);
     if (pid === String(process.pid)) {
       throw new SealaneError(
@@ -36,8 +39,23 @@ export const lockFile = (file: string): FileLock => {
       { cause, facts: { file, ...(pid && { pid }) } },
     );
   }
-  writeFileSync(`${file}.pid`, `${process.pid}\n`);
+  try {
+    writeFileSync(`${file}.pid`, `${process.pid}\n`);
+  } catch (error) {
+    database.close();
+    throw sqliteError(error, `${file}.pid`);
+  }
   return { release: () => database.close() };
+};
+
+/** A file that may only be read is opened by SQLite all the same, and then its lock keeps nobody out. */
+const requireWritable = (path: string): void => {
+  if (!existsSync(path)) return;
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    throw sqliteError(error, path);
+  }
 };
 
 /** The process that took the lock last, if it left its number. */

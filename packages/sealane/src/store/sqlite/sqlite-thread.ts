@@ -59,7 +59,12 @@ export const startThread = async (
     onReply(reply);
   });
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
-  worker.on('exit', () => fail(dead ?? closed()));
+  const exited = new Promise<void>((resolve) => {
+    worker.on('exit', () => {
+      fail(dead ?? closed());
+      resolve();
+    });
+  });
   const answerTo = (calls: number): Promise<readonly Outcome[]> =>
     new Promise((resolve, reject) => {
       if (dead) reject(dead);
@@ -68,8 +73,8 @@ export const startThread = async (
 
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    if (dead) return;
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    // One that has failed holds the file until it is gone.
+    if (dead) return exited;
     // It is answered like any other request; what is asked after it never is, and fails when the thread is gone.
     void answerTo(1).catch(() => undefined);
     worker.postMessage(JSON.stringify([['close', []]] satisfies WorkerRequest));

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 
@@ -7,7 +8,8 @@ import { READS, WRITES } from '../steps/index.ts';
 import type { Steps } from '../steps/step.ts';
 import { createDiskReserve } from './disk-reserve.ts';
 import { type Clock, ownRedo } from './redo.ts';
-import { openForReading, openForWriting, sqliteError, type SqliteOptions } from './sqlite-database.ts';
+import { openForReading, openForWriting, type SqliteOptions } from './sqlite-database.ts';
+import { sqliteError } from './sqlite-error.ts';
 import { type FileLock, lockFile } from './sqlite-lock.ts';
 import { createSqliteWriter } from './sqlite-writer.ts';
 
@@ -99,10 +101,26 @@ const doAll = (
   return texts;
 };
 
+/** The disk that is full may be another than the database's. */
+const copyError = (cause: unknown, target: string): unknown => {
+  const error = sqliteError(cause, options.file);
+  if (!(cause instanceof Error && error instanceof SealaneError && error.code === 'storage-full')) return error;
+  return new SealaneError(
+    'storage-full',
+    `The copy cannot be written to ${dirname(target)}, where a running service makes it first (${cause.message}). ` +
+      'Free some space there, or start the service with TMPDIR set to a folder that has room.',
+    { cause },
+  );
+};
+
 const serveReader = (database: DatabaseSync): void =>
   answer({
     backup: (target: string) => {
-      database.prepare('VACUUM INTO ?').run(target);
+      try {
+        database.prepare('VACUUM INTO ?').run(target);
+      } catch (error) {
+        throw copyError(error, target);
+      }
       const copy = new DatabaseSync(target);
       ownRedo(copy, '');
       copy.close();
@@ -143,7 +161,10 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
 
   answer(
     {
-      flush: () => writer.flush(),
+      flush: () => {
+        reserve.requireInPlace();
+        writer.flush();
+      },
       vacuum: (pages: number) => {
         writer.flush();
         database.exec(`PRAGMA incremental_vacuum(${pages})`);

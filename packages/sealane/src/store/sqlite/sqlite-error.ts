@@ -1,0 +1,68 @@
+import { SealaneError } from '#domain';
+
+export const damaged = (file: string, detail: string, cause?: unknown): SealaneError =>
+  new SealaneError(
+    'store-damaged',
+    `The database ${file} is damaged (${detail}). Keep a copy of it, then restore a backup with \`sealane restore FILE\`, ` +
+      'or start with an empty folder by --data-dir. Nothing was changed.',
+    { cause },
+  );
+
+const unwritable = (file: string, cause: Error): SealaneError =>
+  new SealaneError(
+    'store-unwritable',
+    `Sealane cannot write ${file} (${cause.message}). Make the folder and the files in it writable for this user, or ` +
+      'choose another with --data-dir.',
+    { cause },
+  );
+
+const full = (cause: Error): SealaneError =>
+  new SealaneError(
+    'storage-full',
+    'The disk of this service is full or failing, so this could not be written. Nothing accepted is lost: ' +
+      'free some space and try again.',
+    { cause, retryAfterMs: 30_000 },
+  );
+
+/** What SQLite says, or the system about the files beside its own, in words that tell what to do. */
+export const sqliteError = (error: unknown, file: string): unknown => {
+  if (error instanceof SealaneError || !(error instanceof Error)) return error;
+  const { errcode = 0, code, path = file }: NodeJS.ErrnoException & { readonly errcode?: number } = error;
+  switch (code ?? '') {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return full(error);
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return unwritable(path, error);
+    case 'EMFILE':
+    case 'ENFILE':
+      return new SealaneError(
+        'store-unwritable',
+        `Sealane cannot open ${path}: too many files are open. Start it with a higher limit (ulimit -n).`,
+        { cause: error },
+      );
+    default:
+  }
+  switch (errcode & 0xff) {
+    case 8: // READONLY
+    case 14: // CANTOPEN
+      return unwritable(file, error);
+    case 10: // IOERR
+    case 13: // FULL
+      return full(error);
+    case 11: // CORRUPT
+    case 26: // NOTADB
+      return damaged(file, error.message, error);
+    case 5: // BUSY
+    case 6: // LOCKED
+      return new SealaneError(
+        'store-locked',
+        `Another process is using ${file}. Stop it first, or choose another folder with --data-dir.`,
+        { cause: error },
+      );
+    default:
+      return error;
+  }
+};
