@@ -89,7 +89,7 @@ describe('from the same address', () => {
   it('a client of A2A 0.3 reads who may call, and the extended card with its key', async () => {
     const shown = await new old.DefaultAgentCardResolver({}).resolve(service.url);
     expect(shown).toMatchObject({
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: { bearer: { type: 'http', scheme: 'Bearer' } },
       security: [{ bearer: [] }],
     });
     const made = await service.admin.post<{ key: string }>('/keys', { name: 'ann', agents: ['echo', 'writer'] });

@@ -92,9 +92,11 @@ describe('an executor of the SDK that', () => {
     ['an event without its data', { kind: 'artifactUpdate' }],
     ['an artifact event without an artifact', { kind: 'artifactUpdate', data: { taskId: 'x' } }],
     ['an event of an older SDK', { kind: 'status-update', status: { state: 'failed' }, final: true }],
-  ])('publishes %s fails its task, and nothing else', async (_what, event) => {
+    ['a task of an older SDK', { kind: 'task', id: 'x', contextId: 'y', status: { state: 'submitted' } }],
+  ])('publishes %s fails its task with a word on what it did, and nothing else', async (_what, event) => {
     const task = await taskOf(async (_context, bus) => bus.publish(event as unknown as AgentExecutionEvent));
-    expect(task).toMatchObject({ status: { state: 'TASK_STATE_FAILED' }, metadata: { reason: 'error' } });
+    const message = { parts: [{ text: expect.stringContaining('An executor published') }] };
+    expect(task).toMatchObject({ status: { state: 'TASK_STATE_FAILED', message }, metadata: { reason: 'error' } });
   });
 
   it.each([

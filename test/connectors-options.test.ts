@@ -2,6 +2,8 @@ import { createEchoAgent, createSealane, SealaneError, type SealaneOptions } fro
 import { openStore } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
+import { HTTP_DEFAULTS } from '#http';
+
 import { openService } from './support/service.ts';
 
 const connector = createEchoAgent();
@@ -31,6 +33,11 @@ const WRONG: Readonly<Record<string, readonly [given: object, word: string]>> = 
   'a setting that is no number': [settings({ pollMs: Number.NaN }), 'settings.pollMs'],
   'a setting that is longer than a timer': [settings({ waitMs: 2 ** 31 }), 'settings.waitMs'],
   'a setting that nobody knows': [settings({ patienceMs: 5 }), 'settings.patienceMs'],
+  'a prefix that means more than itself to a router': [{ http: { prefix: '/a/:b/*' } }, 'http.prefix'],
+  'a prefix that is no part of an address': [{ http: { prefix: '/our tasks?' } }, 'http.prefix'],
+  'a body of no bytes': [{ http: { bodyLimitBytes: 0 } }, 'http.bodyLimitBytes'],
+  'a host where a list belongs': [{ http: { allowedHosts: 'example.com' } }, 'http.allowedHosts'],
+  'proxies that are no list': [{ http: { trustedProxies: true } }, 'http.trustedProxies'],
   'a rate that is no number': [{ ratePerMinute: Number.NaN }, 'ratePerMinute'],
 };
 
@@ -45,6 +52,12 @@ describe('a service', () => {
       await expect(starting).rejects.toBeInstanceOf(SealaneError);
     },
   );
+
+  it('takes what is undefined for not given, as a variable that is not set', async () => {
+    const unset = Object.fromEntries(Object.keys(HTTP_DEFAULTS).map((name) => [name, undefined]));
+    await using service = await openService({ http: unset });
+    expect((await service.client.send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
+  });
 
   it('that is given wrong agents while it runs keeps those that it has', async () => {
     await using service = await openService();

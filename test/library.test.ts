@@ -266,6 +266,16 @@ describe('a service inside a program', () => {
     expect(await runNode('--input-type=module', '-e', script)).toEqual({ code: 0, stdout: 'bad-config\n', stderr: '' });
   });
 
+  it('that was closed before it listens does not keep its program alive', async () => {
+    const sealane = await createSealane({ store: 'memory', agents: { echo: createEchoAgent() } });
+    await sealane.close();
+    const { server } = sealane.app;
+    const ended = once(server, 'close');
+    await sealane.app.listen({ host: '127.0.0.1', port: 0 });
+    await ended;
+    expect(server.listening).toBe(false);
+  });
+
   it('holds no connection of the server around it when it is closed', async () => {
     const sealane = await createSealane({
       store: 'memory',

@@ -140,7 +140,7 @@ describe('a webhook', () => {
     const gate = createGateAgent();
     await using service = await openService({
       allowPrivateWebhooks,
-      push: { ...push, timeoutMs: 300 },
+      push: { ...push, timeoutMs: 400 },
       agents: { gate: gate.connector },
     });
     receiver.answer('/slow', () => undefined);
@@ -156,7 +156,8 @@ describe('a webhook', () => {
     await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: 'done' }] } });
     run.end();
     await receiver.until('/good', isEnd);
-    expect(receiver.at('/slow').length).toBeLessThan(3);
+    // Before it hears of the end, the slow one has let the time for the event before that go by.
+    expect(receiver.at('/slow').some(isEnd)).toBe(false);
     expect(answerOf(await service.client.get(task.id))).toBe('done');
     // Each event is tried once, in order, whatever came of the one before.
     const slow = await receiver.until('/slow', isEnd);

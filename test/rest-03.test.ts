@@ -135,13 +135,13 @@ describe('the official JavaScript client of 0.3 over REST', () => {
       name: 'echo',
       protocolVersion: '0.3.0',
       capabilities: { streaming: true, pushNotifications: true },
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: { bearer: { type: 'http', scheme: 'Bearer' } },
       supportsAuthenticatedExtendedCard: true,
     });
     expect(card.additionalInterfaces).toContainEqual({ transport: 'HTTP+JSON', url: `${service.url}/a2a` });
     // The Python client reads the same card as the JSON of JSON-RPC.
     expect((await ask('GET', '/v1/card')).body).toMatchObject({
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: { bearer: { type: 'http', scheme: 'Bearer' } },
       security: [{ bearer: [] }],
     });
   });

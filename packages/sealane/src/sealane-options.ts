@@ -92,10 +92,17 @@ export const entriesOf = (agents: SealaneOptions['agents']): AgentEntry[] => {
   return entries;
 };
 
-/** `tasks`, `/tasks` and `/tasks/` are one prefix: it is a part of every address on the cards. */
+/** Letters, digits and the marks that mean nothing to a router. */
+const PREFIX = /^(?:\/[\w.~-]+)*$/;
+
+/**
+ * What was given, and the defaults for the rest; what is undefined was not given (`host: process.env.HOST`). `tasks`,
+ * `/tasks` and `/tasks/` are one prefix: it is a part of every address on the cards.
+ */
 export const httpOptionsOf = (given: SealaneOptions['http'] = {}): HttpOptions => {
-  const options: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: tmpdir(), ...given };
-  const { publicUrl, prefix } = options;
+  const known = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const options: HttpOptions = { ...HTTP_DEFAULTS, scratchDir: tmpdir(), ...known };
+  const { publicUrl, bodyLimitBytes } = options;
   if (publicUrl !== undefined && !(URL.canParse(publicUrl) && /^https?:$/.test(new URL(publicUrl).protocol))) {
     throw new SealaneError('bad-config', 'http.publicUrl must be an address like https://example.com/tasks.');
   }
@@ -103,6 +110,20 @@ export const httpOptionsOf = (given: SealaneOptions['http'] = {}): HttpOptions =
     if (options[name] >= 1 && options[name] <= LONGEST_TIMER_MS) continue;
     throw new SealaneError('bad-config', `http.${name} must be from 1 to ${LONGEST_TIMER_MS}, not ${options[name]}.`);
   }
-  const path = prefix.replace(/^\/+|\/+$/g, '');
-  return { ...options, prefix: path === '' ? '' : `/${path}` };
+  for (const name of ['allowedHosts', 'allowedOrigins', 'trustedProxies'] as const) {
+    if (Array.isArray(options[name]) || (name === 'allowedHosts' && options[name] === 'any')) continue;
+    throw new SealaneError('bad-config', `http.${name} must be a list: ["…"], not ${JSON.stringify(options[name])}.`);
+  }
+  if (!(Number.isSafeInteger(bodyLimitBytes) && bodyLimitBytes > 0)) {
+    throw new SealaneError('bad-config', `http.bodyLimitBytes must be a whole number above 0, not ${bodyLimitBytes}.`);
+  }
+  const path = options.prefix.replace(/^\/+|\/+$/g, '');
+  const prefix = path === '' ? '' : `/${path}`;
+  if (!PREFIX.test(prefix)) {
+    throw new SealaneError(
+      'bad-config',
+      `http.prefix must be a path like /tasks, of letters, digits and the characters - . _ ~, not ${options.prefix}.`,
+    );
+  }
+  return { ...options, prefix };
 };

@@ -40,7 +40,7 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
   const send = createJsonSender(deps, options.stallMs, () => live.isClosing);
   const bindings = [createV03Binding(deps.protocol), createV1Binding(deps.protocol)];
   const findAddress = createAddressFinder(bindings, options.prefix);
-  const refuse = createErrorReplier(send, deps.log, createWording(findAddress));
+  const refuse = createErrorReplier(send, deps.log, createWording(findAddress, options));
   const app = Fastify({
     logger: false,
     bodyLimit: options.bodyLimitBytes,
@@ -83,6 +83,10 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
     // Whoever does not take its last answer in time must not keep the others from leaving.
     setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS).unref();
   });
+  // A program that is told to stop while it starts may listen after it has closed us: nobody would end that any more.
+  app.server.on('listening', () => {
+    if (live.isClosing) setImmediate(() => app.server.close());
+  });
 
   app.register(
     async (scope) => {
@@ -93,6 +97,7 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
           admin.addHook('onRequest', requireKey(deps));
           admin.addHook('onRequest', requireAdmin(deps));
           admin.setErrorHandler(createErrorReplier(send, deps.log, () => asAdminError));
+          const refuseAddress = createAddressRefuser(options);
           admin.setNotFoundHandler(refuseAddress);
           // Else this would be REST's, which has every address that nobody else has.
           admin.route({ method: [...METHODS], url: '/*', handler: refuseAddress });
@@ -142,9 +147,11 @@ const addKeyedRoutes = (
   }
   app.register(async (rest) => addRestRoutes(rest, callDeps, findAddress));
   // Strangers learn nothing about which addresses exist: without a key they are refused before this.
-  app.setNotFoundHandler(refuseAddress);
+  app.setNotFoundHandler(createAddressRefuser(options));
 };
 
-const refuseAddress = async (request: FastifyRequest): Promise<never> => {
-  throw noSuchAddress(request);
-};
+const createAddressRefuser =
+  (options: HttpOptions) =>
+  async (request: FastifyRequest): Promise<never> => {
+    throw noSuchAddress(request, options);
+  };

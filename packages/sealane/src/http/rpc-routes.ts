@@ -4,7 +4,7 @@ import { SealaneError } from '#domain';
 
 import { type CallDeps, extensionHeaders, openCall, versionOf } from './call-context.ts';
 import { retryHeaders } from './error-replies.ts';
-import type { HttpDeps } from './http-deps.ts';
+import type { HttpDeps, HttpOptions } from './http-deps.ts';
 import type { JsonSender } from './json-reply.ts';
 import type { Handler } from './method-routes.ts';
 import { sseFrame } from './sse.ts';
@@ -49,8 +49,8 @@ export const createRpcHandler =
     }
   };
 
-export const noSuchAddress = (request: FastifyRequest): SealaneError =>
+export const noSuchAddress = (request: FastifyRequest, { prefix }: Pick<HttpOptions, 'prefix'>): SealaneError =>
   new SealaneError(
     'not-found',
-    `There is nothing at ${request.url.slice(0, 200)}: A2A calls go to POST /a2a or POST /agents/<name>.`,
+    `There is nothing at ${request.url.slice(0, 200)}: A2A calls go to POST ${prefix}/a2a or POST ${prefix}/agents/<name>.`,
   );

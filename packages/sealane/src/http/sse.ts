@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import { SealaneError } from '#domain';
+import { onOneLine, SealaneError } from '#domain';
 
 import { SAFE_HEADERS } from './json-reply.ts';
 
@@ -15,9 +15,10 @@ export interface SseOptions {
 /** What is written at once at most; beyond it the reader must have taken something before more is fetched. */
 const BATCH_LENGTH = 64 * 1024;
 
-/** One event as text. JSON has no line breaks unless somebody formatted it for people. */
+/** One event as text, of data that is JSON. It has no line feeds unless somebody formatted it for people. */
 export const sseFrame = (id: number | undefined, data: string): string => {
-  const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data;
+  const line = onOneLine(data);
+  const lines = line.includes('\n') ? line.replaceAll('\n', '\ndata: ') : line;
   return id === undefined ? `data: ${lines}\n\n` : `id: ${id}\ndata: ${lines}\n\n`;
 };
 

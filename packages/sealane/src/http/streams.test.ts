@@ -66,6 +66,14 @@ describe('an event stream', () => {
     expect(test.metrics.streams()).toBe(0);
   });
 
+  it('has no line breaks within an event, whatever a reader takes for one', async () => {
+    const words = 'one\ntwo\r\nthree\u0085four\u2028five\u2029six\vseven\feight';
+    const text = await (await open('SendStreamingMessage', message(words))).text();
+    expect(text.split(/[\r\v\f\u0085\u2028\u2029]/)).toHaveLength(1);
+    const told = framesOf(text).find(({ data }) => 'artifactUpdate' in data.result);
+    expect(told?.data.result.artifactUpdate.artifact.parts).toEqual([{ text: words }]);
+  });
+
   it('resumes after Last-Event-ID, and refuses one that is no number', async () => {
     const { body } = await test.call('SendMessage', message('x'));
     const { id } = body.result.task as { id: string };
@@ -275,6 +283,26 @@ describe('mounted in another server', () => {
     expect(await elsewhere.json()).toHaveProperty('error');
     server.close();
   });
+
+  it.each(['/tasks', '/api/v1'])(
+    'refuses in the words of the binding that was called, also under %s',
+    async (prefix) => {
+      await using mounted = await openTestApp({ prefix });
+      const url = `${mounted.url}${prefix}`;
+      const body = bodyOf('SendMessage', message('hi'));
+      const unknown = { ...HEADERS, authorization: 'Bearer nobody' };
+      const refusal = async (path: string, headers: Record<string, string>): Promise<unknown> =>
+        (await fetch(`${url}${path}`, { method: 'POST', headers, body })).json();
+      expect(await refusal('/a2a', unknown)).toMatchObject({ jsonrpc: '2.0', error: { code: -32010 } });
+      expect(await refusal('/message:send', unknown)).toMatchObject({
+        error: { code: 401, status: 'UNAUTHENTICATED' },
+      });
+      expect(await refusal('/no/where', HEADERS)).toMatchObject({
+        jsonrpc: '2.0',
+        error: { code: -32021, message: expect.stringContaining(`POST ${prefix}/a2a or`) },
+      });
+    },
+  );
 
   it('answers behind an Express that has already read the body', async () => {
     const server = createServer(express().use(express.json()).use('/sealane', nodeHandler(test.app)));

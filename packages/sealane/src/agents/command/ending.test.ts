@@ -88,7 +88,7 @@ describe('when the program has ended by itself, nothing is left of', () => {
   });
 });
 
-test('a process that is started while its parents leave is not missed', { timeout: 20_000 }, async () => {
+test('a process that is started while its parents leave is not missed', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sealane-ending-'));
   const pids = join(directory, 'pids');
   const leave = `(sh -c 'sleep 600 & echo $! >> ${pids}; exit' </dev/null >/dev/null 2>&1 &); exit 0`;

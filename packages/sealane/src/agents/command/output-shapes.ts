@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { Artifact, Json, JsonObject, Message, Part } from '#domain';
-import { SealaneError } from '#domain';
+import { SealaneError, standardBase64 } from '#domain';
 
 import type { RunIo, TurnEnd } from '../agent-connector.ts';
 
@@ -11,10 +11,17 @@ const json = z.custom<Json>((value) => value !== undefined);
 /** What programs may print as JSON. Members that we do not know are left out, so that programs can be ahead of us. */
 const metadata: z.ZodType<JsonObject> = z.record(z.string(), json);
 
+const base64 = z.string().transform((text, context) => {
+  const standard = standardBase64(text);
+  if (standard !== undefined) return standard;
+  context.addIssue('it must be base64');
+  return z.NEVER;
+});
+
 const part: z.ZodType<Part> = z
   .object({
     text: z.string().exactOptional(),
-    raw: z.string().exactOptional(),
+    raw: base64.exactOptional(),
     url: z.string().exactOptional(),
     data: json.exactOptional(),
     mediaType: z.string().exactOptional(),

@@ -20,15 +20,15 @@ afterAll(async () => {
   await Promise.all(agents.map((agent) => agent.close()));
 });
 
-const start = (options: CommandInput, io: RecordedIo) => {
+const start = (options: CommandInput, io: RecordedIo, text = 'hello') => {
   const agent = createCommandAgent({ killGraceMs: 300, ...options });
   agents.push(agent);
-  return agent.run(turnOf('hello'), io);
+  return agent.run(turnOf(text), io);
 };
 
-const run = async (options: CommandInput) => {
+const run = async (options: CommandInput, message?: string) => {
   const io = recordedIo();
-  const end = await start(options, io);
+  const end = await start(options, io, message);
   return { end, io, text: textOfArtifact(io.events, 'answer-1'), said: textOf(end.message?.parts ?? []) };
 };
 
@@ -56,6 +56,25 @@ test('data and metadata of any depth are handed on: what is too much is for the 
   expect(await printed('{"artifact":{"parts":[{"data":null}]}}')).toMatchObject([
     { artifact: { parts: [{ data: null }] } },
   ]);
+});
+
+test('JSON comes in one line, also to a program that ends lines at U+2028, as those do that read with readline', async () => {
+  const source = `require('node:readline').createInterface({ input: process.stdin })
+    .on('line', (line) => process.stdout.write(JSON.parse(line).message.parts[0].text))`;
+  const words = 'one\u2028two\u2029three\u0085four';
+  expect((await run({ command: [process.execPath, '-e', source], input: 'json' }, words)).text).toBe(words);
+});
+
+test('files are told in the base64 that every client reads, and what is none is refused', async () => {
+  const print = async (raw: string) =>
+    await run({ command: ['printenv', 'JSON'], output: 'json', env: { JSON: JSON.stringify({ parts: [{ raw }] }) } });
+  for (const raw of ['/+/+/w==', '/+/+/w', '_-_-_w', '/+/+\n/w==\n']) {
+    expect((await print(raw)).io.events).toMatchObject([{ artifact: { parts: [{ raw: '/+/+/w==' }] } }]);
+  }
+  for (const raw of ['a file!', 'abcde']) {
+    const said = expect.stringContaining('parts.0.raw: it must be base64');
+    expect(await print(raw)).toMatchObject({ end: { state: 'failed' }, said });
+  }
 });
 
 test('a shell does not take the caller for a remote login: nothing of ~/.bashrc is in the answer', async () => {

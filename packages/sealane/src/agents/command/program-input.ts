@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
 import type { Message } from '#domain';
-import { textOf } from '#domain';
+import { onOneLine, textOf } from '#domain';
 
 import type { Turn } from '../agent-connector.ts';
 
@@ -38,7 +38,7 @@ export const openProgramInput = (stdin: Socket, options: ProgramInputOptions): P
       if (!isOpen || next.done === true) return;
       const word = questions > 0 ? 'answer' : 'steer';
       questions = Math.max(0, questions - 1);
-      stdin.write(`${JSON.stringify({ [word]: textOf(next.value.parts), message: next.value })}\n`);
+      stdin.write(oneLine({ [word]: textOf(next.value.parts), message: next.value }));
     }
   };
 
@@ -63,9 +63,11 @@ export const openProgramInput = (stdin: Socket, options: ProgramInputOptions): P
   };
 };
 
+const oneLine = (value: object): string => `${onOneLine(JSON.stringify(value))}\n`;
+
 /** The message with everything around it, for programs that read JSON. */
 export const jsonInputOf = async (turn: Turn): Promise<string> =>
-  `${JSON.stringify({
+  oneLine({
     taskId: turn.taskId,
     contextId: turn.contextId,
     message: turn.message,
@@ -73,4 +75,4 @@ export const jsonInputOf = async (turn: Turn): Promise<string> =>
     metadata: turn.metadata,
     extensions: turn.extensions,
     outputModes: turn.outputModes,
-  })}\n`;
+  });

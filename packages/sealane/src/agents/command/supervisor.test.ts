@@ -15,6 +15,9 @@ import { systemReader } from './process-tree.ts';
 
 const HOST = fileURLToPath(new URL('command-host.fixture.ts', import.meta.url));
 
+/** Whoever is to die does so within moments, or later where the machine has much to do, or never. */
+const SOON_MS = 15_000;
+
 /** A Sealane process of its own, so that it can be killed. */
 const openHost = (options: CommandInput) => {
   const child = spawn(process.execPath, ['--conditions=sealane:source', HOST, JSON.stringify(options)], {
@@ -73,28 +76,28 @@ const familyOf = (stage: Stage): Promise<readonly number[]> =>
   Promise.all(['main', 'away', 'bare'].map((name) => stage.pidOf(name)));
 
 describe('no process of a run outlives', () => {
-  test('a Sealane that is killed with its process group', { timeout: 15_000 }, async () => {
+  test('a Sealane that is killed with its process group', async () => {
     const stage = openStage();
     const host = openHost({ command: stage.command(FAMILY) });
     const family = await familyOf(stage);
     const supervisor = await supervisorOf(host.pid, family[0] ?? 0);
     expect(family.every(isAlive)).toBe(true);
     process.kill(-host.pid, 'SIGKILL');
-    await expect(survivors(family, 3000)).resolves.toEqual([]);
-    await expect(survivors([supervisor], 5000)).resolves.toEqual([]);
+    await expect(survivors(family, SOON_MS)).resolves.toEqual([]);
+    await expect(survivors([supervisor], SOON_MS)).resolves.toEqual([]);
   });
 
-  test('a Sealane that stands still for longer than the beat limit', { timeout: 15_000 }, async () => {
+  test('a Sealane that stands still for longer than the beat limit', async () => {
     const stage = openStage();
     const host = openHost({ command: stage.command(FAMILY), beatLimitMs: 1000 });
     const family = await familyOf(stage);
     process.kill(host.pid, 'SIGSTOP');
-    await expect(survivors(family, 3000)).resolves.toEqual([]);
+    await expect(survivors(family, SOON_MS)).resolves.toEqual([]);
     process.kill(host.pid, 'SIGCONT');
     await expect(host.said('end')).resolves.toMatchObject({ state: 'failed', reason: 'signal' });
   });
 
-  test('a Sealane whose first supervisor died before', { timeout: 15_000 }, async () => {
+  test('a Sealane whose first supervisor died before', async () => {
     const stage = openStage();
     const host = openHost({ command: stage.command(FAMILY) });
     const family = await familyOf(stage);
@@ -106,11 +109,11 @@ describe('no process of a run outlives', () => {
     await supervisorOf(host.pid, main, first);
     expect(family.every(isAlive)).toBe(true);
     process.kill(host.pid, 'SIGKILL');
-    await expect(survivors(family, 3000)).resolves.toEqual([]);
+    await expect(survivors(family, SOON_MS)).resolves.toEqual([]);
   });
 });
 
-test('a run goes on when Sealane and its supervisor stood still together', { timeout: 15_000 }, async () => {
+test('a run goes on when Sealane and its supervisor stood still together', async () => {
   const stage = openStage();
   const host = openHost({ command: stage.command({ name: 'main' }), beatLimitMs: 1000 });
   const main = await stage.pidOf('main');
@@ -121,10 +124,10 @@ test('a run goes on when Sealane and its supervisor stood still together', { tim
   await expect(survivors([main], 1200)).resolves.toEqual([main]);
   expect(isAlive(supervisor)).toBe(true);
   process.kill(host.pid, 'SIGKILL');
-  await expect(survivors([main], 3000)).resolves.toEqual([]);
+  await expect(survivors([main], SOON_MS)).resolves.toEqual([]);
 });
 
-test('the supervisor neither keeps Sealane alive nor outlives it', { timeout: 15_000 }, async () => {
+test('the supervisor neither keeps Sealane alive nor outlives it', async () => {
   const stage = openStage();
   const host = openHost({ command: stage.command({ name: 'main' }) });
   const main = await stage.pidOf('main');
@@ -132,10 +135,10 @@ test('the supervisor neither keeps Sealane alive nor outlives it', { timeout: 15
   stage.dismiss('main');
   await expect(host.said('end')).resolves.toEqual({ state: 'completed' });
   await expect(host.exited).resolves.toEqual([0, null]);
-  await expect(survivors([supervisor], 2000)).resolves.toEqual([]);
+  await expect(survivors([supervisor], SOON_MS)).resolves.toEqual([]);
 });
 
-test('stop ends a run of another Sealane process, and says what it knows', { timeout: 15_000 }, async () => {
+test('stop ends a run of another Sealane process, and says what it knows', async () => {
   const stage = openStage();
   const host = openHost({ command: stage.command(FAMILY) });
   const family = await familyOf(stage);

@@ -68,7 +68,8 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
     if (ended) end ??= { state: ended, ...facts };
     else if (status?.message || metadata) inOrder(() => io.emit({ kind: 'status', ...facts }));
   };
-  const add = ({ artifact, append, lastChunk, metadata }: ArtifactJson): void =>
+  const add = ({ artifact, append, lastChunk, metadata }: ArtifactJson): void => {
+    if (!artifact) throw new TypeError('An executor published an artifactUpdate without its artifact.');
     inOrder(() =>
       io.emit({
         kind: 'artifact',
@@ -78,8 +79,11 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
         ...(metadata && { metadata }),
       }),
     );
+  };
 
   const hear = (event: AgentExecutionEvent): void => {
+    // What older versions of the SDK publish has its members on itself, a task among them, which is called the same.
+    if (!event?.data) throw noEvent(event);
     switch (event.kind) {
       case 'artifactUpdate':
         return add(TaskArtifactUpdateEvent.toJSON(event.data) as ArtifactJson);
@@ -94,9 +98,7 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
         end = { state: 'completed', message: ours(WireMessage.toJSON(event.data) as Partial<Message>) };
         return;
       default:
-        throw new TypeError(
-          `An executor published "${String((event as { kind: unknown }).kind)}", which is no event of @a2a-js/sdk 1: make them with AgentEvent.`,
-        );
+        throw noEvent(event);
     }
   };
   bus.on('event', (event) => {
@@ -129,8 +131,13 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
   return end ?? { state: 'completed' };
 };
 
+const noEvent = (event: { readonly kind?: unknown } | null | undefined): TypeError =>
+  new TypeError(
+    `An executor published "${String(event?.kind)}", which is no event of @a2a-js/sdk 1: make them with AgentEvent.`,
+  );
+
 interface ArtifactJson {
-  readonly artifact: Partial<Artifact>;
+  readonly artifact?: Partial<Artifact>;
   readonly append?: boolean;
   readonly lastChunk?: boolean;
   readonly metadata?: JsonObject;

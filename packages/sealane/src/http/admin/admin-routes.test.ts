@@ -165,9 +165,10 @@ describe('the admin API', () => {
   });
 
   it('exports tasks with their events, a line each', async () => {
+    const words = { messageId: 'lines', role: 'ROLE_USER', parts: [{ text: 'one\u2028two\u0085three' }] } as const;
     const ids = [
       await admit({ contextId: 'exported' }),
-      await admit({ contextId: 'exported', session: 'echo/exported' }),
+      await admit({ contextId: 'exported', session: 'echo/exported', message: words }),
     ];
     await cancel(ids[0] ?? '');
     const response = await fetch(`${test.url}/admin/export?contextId=exported`, {
@@ -176,7 +177,7 @@ describe('the admin API', () => {
     expect(response.headers.get('content-type')).toBe('application/x-ndjson');
     const lines = (await response.text())
       .trimEnd()
-      .split('\n')
+      .split(/[\n\u0085\u2028]/)
       .map(
         (line) => JSON.parse(line) as { task: { task: { id: string }; lastSeq: number }; events: { seq: number }[] },
       );

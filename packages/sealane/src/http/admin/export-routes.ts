@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 
+import { onOneLine } from '#domain';
 import { findId, invalid } from '#protocol';
 import type { Storage, StoredTask } from '#store';
 
@@ -75,7 +76,7 @@ async function* exportLines(storage: Storage, filter: { owner?: string; contextI
 }
 
 async function* exportTask(storage: Storage, task: StoredTask): AsyncGenerator<string> {
-  yield `{"task":${encodeTaskView(task)},"events":[`;
+  yield `{"task":${onOneLine(encodeTaskView(task))},"events":[`;
   // Up to the number that the task itself is of, so that both tell the same story.
   let seen = 0;
   while (seen < task.seq) {
@@ -83,7 +84,7 @@ async function* exportTask(storage: Storage, task: StoredTask): AsyncGenerator<s
     const last = events.at(-1);
     // Deleted meanwhile.
     if (last === undefined) break;
-    yield `${seen === 0 ? '' : ','}${events.map(encodeAdminEvent).join(',')}`;
+    yield `${seen === 0 ? '' : ','}${onOneLine(events.map(encodeAdminEvent).join(','))}`;
     seen = last.seq;
   }
   yield ']}\n';

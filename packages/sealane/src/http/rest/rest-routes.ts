@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { findId } from '#protocol';
 
 import { asRpcError, createErrorReplier, type ErrorWording } from '../error-replies.ts';
-import type { HttpDeps } from '../http-deps.ts';
+import type { HttpDeps, HttpOptions } from '../http-deps.ts';
 import { METHODS, refuseMethod } from '../method-routes.ts';
 import { noSuchAddress } from '../rpc-routes.ts';
 import type { RestAddress } from './rest-address.ts';
@@ -19,7 +19,7 @@ export const addRestRoutes = (
   deps: RestDeps & Pick<HttpDeps, 'log'>,
   find: AddressFinder,
 ): void => {
-  app.setErrorHandler(createErrorReplier(deps.send, deps.log, createWording(find)));
+  app.setErrorHandler(createErrorReplier(deps.send, deps.log, createWording(find, deps.options)));
   app.route({
     method: [...METHODS, 'HEAD'],
     exposeHeadRoute: false,
@@ -27,7 +27,7 @@ export const addRestRoutes = (
     handler: async (request, reply) => {
       const address = find(request.raw.url ?? '');
       request.pattern = address?.pattern ?? 'none';
-      if (address === undefined) throw noSuchAddress(request);
+      if (address === undefined) throw noSuchAddress(request, deps.options);
       findId(address.tenant, 'tenant');
       const { binding, routes } = address;
       const route = routes.find(({ verb }) => verb === request.method);
@@ -39,11 +39,11 @@ export const addRestRoutes = (
   });
 };
 
-/** Errors in the words of the binding that an address belongs to, or comes near to. */
+/** Errors in the words of the binding that an address belongs to, or comes near to. Where we are mounted says nothing. */
 export const createWording =
-  (find: AddressFinder) =>
+  (find: AddressFinder, { prefix }: Pick<HttpOptions, 'prefix'>) =>
   ({ raw: { url = '' } }: FastifyRequest): ErrorWording =>
-    find(url)?.binding.errors ?? nearest(url);
+    find(url)?.binding.errors ?? nearest(url.startsWith(prefix) ? url.slice(prefix.length) : url);
 
 const nearest = (url: string): ErrorWording => {
   const [path = ''] = url.split('?', 1);

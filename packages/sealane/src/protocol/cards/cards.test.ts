@@ -112,6 +112,14 @@ describe('the form of a card', () => {
     expect(hybrid).toMatchObject(await show(cards, '0.3'));
   });
 
+  it('hybrid has one meaning: a scheme that is made of its members for 0.3 is the one that was signed', async () => {
+    const hybrid = await show(cardsOf([main]).cards, 'hybrid');
+    const { bearer } = hybrid.securitySchemes as { readonly bearer: Readonly<Record<string, unknown>> };
+    const { type, httpAuthSecurityScheme, ...older } = bearer;
+    expect(type).toBe('http');
+    expect(older).toEqual(httpAuthSecurityScheme);
+  });
+
   it('old is what clients of 0.2 and 0.1 look for', async () => {
     const { cards } = cardsOf([main]);
     expect(await show(cards, 'old')).toMatchObject({

@@ -21,7 +21,8 @@ export const v03CardOf = (facts: CardFacts): Record<string, unknown> => ({
 
 /**
  * Both at once, for callers that do not say which they want: 0.3 clients know no version header. No member means one
- * thing to one reader and another thing to the other; the security scheme carries the members of both.
+ * thing to one reader and another thing to the other; the security scheme carries the members of both. Readers of 1.0
+ * may make it out of the older ones, and verify what came of it, so both say the same.
  */
 export const hybridCardOf = (facts: CardFacts): Record<string, unknown> => {
   const v1 = v1CardOf(facts);
@@ -47,7 +48,7 @@ export const oldCardOf = (facts: CardFacts): Record<string, unknown> => {
   };
 };
 
-const SCHEME = { type: 'http', scheme: 'bearer', description: BEARER };
+const SCHEME = { type: 'http', ...BEARER };
 
 const addressesOf = ({ interfaces }: CardFacts, protocolVersion: string): object => ({
   url: interfaces[0].url,

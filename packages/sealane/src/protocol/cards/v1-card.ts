@@ -20,7 +20,7 @@ export const v1CardOf = (facts: CardFacts): Record<string, unknown> => ({
     extendedAgentCard: facts.capabilities.extendedCard,
   },
   ...(facts.security === 'bearer' && {
-    securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', description: BEARER } } },
+    securitySchemes: { bearer: { httpAuthSecurityScheme: BEARER } },
     securityRequirements: [{ schemes: { bearer: {} } }],
   }),
   defaultInputModes: facts.inputModes,
@@ -28,7 +28,7 @@ export const v1CardOf = (facts: CardFacts): Record<string, unknown> => ({
   skills: facts.skills.map(skillOf),
 });
 
-export const BEARER = 'An API key of this service.';
+export const BEARER = { scheme: 'Bearer', description: 'An API key of this service.' };
 
 export const extensionsOf = ({ extensions }: CardFacts): readonly object[] =>
   extensions.map(({ uri, description, required, params }) => ({
