@@ -7,7 +7,7 @@ import { createGateAgent } from './support/gate-agent.ts';
 import { openService, type TestService } from './support/service.ts';
 
 describe('a caller that names its tasks itself', () => {
-  const options = { wait: true, signal: new AbortController().signal };
+  const options = { wait: true };
   const request = (text: string, givenTaskId: string) =>
     ({
       message: { messageId: text, role: 'ROLE_USER', parts: [{ text }] },
@@ -56,13 +56,13 @@ describe('a caller that names its tasks itself', () => {
     await using storage = await openStore('memory');
     await using service = await openService({ store: storage });
     const { tasks } = service.sealane;
-    const first = await tasks.stream(service.caller, request('@ask which?', 'mine'), options);
+    const first = await tasks.stream(service.caller, request('@ask which?', 'mine'));
     const stalled = first[Symbol.asyncIterator]();
     await stalled.next();
     await tasks.send(service.caller, request('that', 'mine'), options);
     await remove(service, storage);
     const told: unknown[] = [];
-    for await (const item of await tasks.stream(service.caller, request('@sleep 20', 'mine'), options)) told.push(item);
+    for await (const item of await tasks.stream(service.caller, request('@sleep 20', 'mine'))) told.push(item);
     expect(told.at(-1)).toMatchObject({ kind: 'event', event: { event: { state: 'completed' } } });
     await stalled.return?.();
   });

@@ -104,7 +104,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   };
 
   return {
-    send: async (caller, request, { wait, waitMs = settings.waitMs, signal }) => {
+    send: async (caller, request, { wait, waitMs = settings.waitMs, signal = never() }) => {
       const { task, again } = await takeIn(caller, request);
       const isDone = (again && isSettled(task)) || (!wait && !task.direct);
       const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent: !again });
@@ -112,7 +112,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       return message ? { kind: 'message', message } : { kind: 'task', task: settled };
     },
 
-    stream: async (caller, request, { lastEventId, signal }) => {
+    stream: async (caller, request, { lastEventId, signal = never() } = {}) => {
       const { task, again } = await takeIn(caller, request);
       if (task.direct) return directStream(caller, task, signal);
       const follower = feed.follow(scopeOf(caller), task.id);
@@ -159,7 +159,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       });
     },
 
-    subscribe: async (caller, id, { lastEventId, signal }) => {
+    subscribe: async (caller, id, { lastEventId, signal = never() } = {}) => {
       const follower = feed.follow(scopeOf(caller), id);
       try {
         const task = await requireTask(caller, id);
@@ -214,3 +214,6 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 async function* once(item: StreamItem | undefined): AsyncGenerator<StreamItem, void, undefined> {
   if (item) yield item;
 }
+
+/** For callers that stay to the end. One for each: listeners of a signal that everybody has would never go. */
+const never = (): AbortSignal => new AbortController().signal;

@@ -108,7 +108,7 @@ export interface TaskService {
   send(
     caller: Caller,
     request: SendRequest,
-    options: { readonly wait: boolean; readonly waitMs?: number; readonly signal: AbortSignal },
+    options: { readonly wait: boolean; readonly waitMs?: number; readonly signal?: AbortSignal },
   ): Promise<SendOutcome>;
   /**
    * The task first, then its events; ends when the turn ended or asks for input. Refusals are thrown by the returned
@@ -117,7 +117,7 @@ export interface TaskService {
   stream(
     caller: Caller,
     request: SendRequest,
-    options: { readonly lastEventId?: Seq; readonly signal: AbortSignal },
+    options?: { readonly lastEventId?: Seq; readonly signal?: AbortSignal },
   ): Promise<AsyncIterable<StreamItem>>;
   get(caller: Caller, id: string): Promise<StoredTask>;
   list(caller: Caller, request: ListRequest): Promise<Page>;
@@ -127,7 +127,7 @@ export interface TaskService {
   subscribe(
     caller: Caller,
     id: string,
-    options: { readonly lastEventId?: Seq; readonly signal: AbortSignal },
+    options?: { readonly lastEventId?: Seq; readonly signal?: AbortSignal },
   ): Promise<AsyncIterable<StreamItem>>;
   /** Committed events after `after`: at most `limit`, and fewer when they are large. */
   events(

@@ -80,7 +80,7 @@ export const createFakeService = (): FakeService => {
         yield { kind: 'task', seq: 1, task: { ...task, state: 'submitted', artifacts: '[]', seq: 1 } };
       const [word, count] = text.split(' ');
       yield event({ kind: 'run-started', state: 'working', attempt: 1 });
-      if (word === 'wait') await aborted(signal);
+      if (word === 'wait') await aborted(signal ?? new AbortController().signal);
       if (word === 'tear') throw new TypeError('the secret reason');
       for (let n = 0; n < Number(word === 'flood' ? count : 1) && !signal.aborted; n += 1) {
         const part = { text: word === 'flood' ? 'x'.repeat(1000) : text };
@@ -111,12 +111,12 @@ export const createFakeService = (): FakeService => {
         };
       }
       if (text === 'hang') {
-        await aborted(signal);
+        await aborted(signal ?? new AbortController().signal);
         throw new DOMException('This operation was aborted', 'AbortError');
       }
       return { kind: 'task', task: admit(caller, request) };
     },
-    stream: async (caller, request, { lastEventId, signal }) => {
+    stream: async (caller, request, { lastEventId, signal = new AbortController().signal } = {}) => {
       sent.push({ caller, request, wait: true });
       const text = textOf(request.message.parts);
       if (text === 'full') throw new SealaneError('lane-full', 'The lane is full.', { retryAfterMs: 1500 });
@@ -132,7 +132,7 @@ export const createFakeService = (): FakeService => {
       tasks.set(id, task);
       return task;
     },
-    subscribe: async (caller, id, { lastEventId, signal }) => {
+    subscribe: async (caller, id, { lastEventId, signal = new AbortController().signal } = {}) => {
       const task = find(caller, id);
       if (lastEventId === undefined) throw new SealaneError('unsupported-operation', 'The task has ended.');
       return items(task, lastEventId, 'replay', signal);
