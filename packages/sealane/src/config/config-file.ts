@@ -74,6 +74,11 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
       ...empty,
       problems: [{ where: `${path}:1`, setting: '', message: 'must be a map of settings, like `port: 7420`.' }],
     };
+  if (isEndless(data))
+    return {
+      ...empty,
+      problems: [{ where: path, setting: '', message: 'contains itself, by an alias like `*name`. Write it out.' }],
+    };
 
   const problems: ConfigProblem[] = [];
   const borrowed = new Map<string, string>();
@@ -145,3 +150,13 @@ const lineIn = (document: Yaml.Document, lines: Yaml.LineCounter, path: SettingP
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** JSON is written of what has an end. */
+const isEndless = (data: object): boolean => {
+  try {
+    JSON.stringify(data);
+    return false;
+  } catch {
+    return true;
+  }
+};

@@ -204,6 +204,7 @@ describe('refusals', () => {
 
   test.each([
     ['port: [1', /is not valid YAML/],
+    ['agents: &x { echo: *x }', /contains itself/],
     ['port: 1\nport: 2', /sealane\.yaml:2 {2}is not valid YAML: .*unique/i],
     ['- a', /must be a map of settings/],
     ['agents: {}', /sealane\.yaml:1 agents must name at least one agent/],

@@ -108,7 +108,7 @@ describe('sealane tasks', () => {
     });
     using cli = setUpCli(service);
     expect(await cli.run(['tasks', 'export'])).toMatchObject({ code: 0, stdout: lines });
-    expect(await cli.run(['export', '--jsonl'])).toMatchObject({ code: 0, stdout: lines });
+    expect(await cli.run(['export', '--jsonl', '--output', '-'])).toMatchObject({ code: 0, stdout: lines });
     const file = join(cli.home, 'out.jsonl');
     expect(await cli.run(['tasks', 'export', '--output', 'out.jsonl'])).toMatchObject({
       code: 0,

@@ -20,7 +20,7 @@ export const addExport = (parent: Command, run: RunCommand<ClientContext>, words
     .option('--jsonl', 'lines of JSON, which is the only form there is')
     .option('--owner <owner>', 'only tasks of this owner', notEmpty)
     .option('--context <id>', 'only tasks of this conversation', notEmpty)
-    .option('--output <file>', 'write into this file instead of standard output')
+    .option('--output <file>', 'write into this file instead of standard output (which - is, too)')
     .option('--force', 'replace the file if it exists')
     .addHelpText(
       'after',
@@ -49,7 +49,7 @@ const exportTasks = async (
       yield chunk;
     }
   };
-  if (file === undefined) {
+  if (file === undefined || file === '-') {
     // Written with back-pressure: a slow reader slows the service down, not this process's memory.
     for await (const chunk of counted()) {
       if (!process.stdout.write(chunk)) await new Promise((resolve) => void process.stdout.once('drain', resolve));
