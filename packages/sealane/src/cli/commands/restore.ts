@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import type { Command } from 'commander';
 
 import { makePrivateFolder, storeTarget } from '#config';
+import { syncFolder } from '#store/sqlite/redo-file';
 
 import { CliError, usageError } from '../cli-error.ts';
 import type { CliContext } from '../cli-context.ts';
@@ -61,6 +62,7 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
     emptyLogs(store.file);
     const kept = setAside(store.file);
     renameSync(draft, store.file);
+    syncFolder(dirname(store.file));
     output.result({ file: store.file, tasks, kept: kept ?? null, ...(warning !== undefined && { warning }) }, () => [
       `${tasks} tasks restored into ${store.file}`,
       ...(kept === undefined ? [] : [`The database that was there is now ${kept}`]),
@@ -75,11 +77,19 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
   }
 };
 
-/** Renames the database with what belongs to it. Logs that could not be moved into it (it may be damaged) go along. */
+/**
+ * Gives the database another name, beside its own where the disk can: then there is one under that name at every moment.
+ * Logs that could not be moved into it (it may be damaged) go along.
+ */
 const setAside = (database: string): string | undefined => {
   if (!existsSync(database)) return undefined;
   const kept = `${database}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  for (const ending of ['', '-wal', '-shm', '.redo'])
+  for (const ending of ['-wal', '-shm', '.redo'])
     if (existsSync(`${database}${ending}`)) renameSync(`${database}${ending}`, `${kept}${ending}`);
+  try {
+    linkSync(database, kept);
+  } catch {
+    renameSync(database, kept);
+  }
   return kept;
 };
