@@ -36,7 +36,7 @@ try {
 // the C library would give nearly every thread an arena of memory of its own: two for all of them are 3 MB less. What
 // the process has read at its start is not handed on to the programs that it starts.
 const NURSERY = '--max-semi-space-size=64';
-const isServing = process.argv.slice(2).find((argument) => !argument.startsWith('-')) === 'serve';
+const isServing = process.argv.includes('serve', 2);
 if (isServing && process.execve && process.platform !== 'win32' && !process.execArgv.includes(NURSERY)) {
   const arenas = process.env.MALLOC_ARENA_MAX === undefined && { MALLOC_ARENA_MAX: '2', SEALANE_ARENAS: 'own' };
   process.execve(process.execPath, [process.execPath, NURSERY, ...process.execArgv, ...process.argv.slice(1)], {

@@ -41,8 +41,18 @@ export const createProgram = async (version: string, typed: readonly string[] = 
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', `\nStart:\n  sealane serve\n  sealane send "hello"\n${EXIT_CODE_HELP}`);
-  const named = typed.find((word) => !word.startsWith('-')) ?? '';
+  const named = firstWord(program, typed);
   const one = Object.hasOwn(COMMANDS, named) ? COMMANDS[named] : undefined;
   for (const load of one ? [one] : Object.values(COMMANDS)) (await load())(program, runCommand);
   return program;
+};
+
+/** The first word that is neither an option nor what is given to one: `--config config serve` means serve. */
+const firstWord = ({ options }: Command, typed: readonly string[]): string => {
+  for (let at = 0; at < typed.length; at += 1) {
+    const word = typed[at] ?? '';
+    if (!word.startsWith('-')) return word;
+    if (options.some(({ long, required }) => long === word && required)) at += 1;
+  }
+  return '';
 };
