@@ -76,10 +76,12 @@ export const startSystem = async (name: SystemName, options: StartOptions): Prom
 /** The SDK's migrations are only reachable through its command line tool. */
 const createSdkSchema = async (file: string, signal: AbortSignal): Promise<void> => {
   const tool = fileURLToPath(new URL('cli/a2a_db.js', import.meta.resolve('@a2a-js/sdk')));
-  const child = run([tool, 'upgrade', '--url', `sqlite:${file}`], `${file}.log`);
+  const driver = new URL('./servers/find-driver.mjs', import.meta.url).href;
+  const child = run(['--import', driver, tool, 'upgrade', '--url', `sqlite:${file}`], `${file}.log`);
   child.stdout?.resume();
   const code = await within(exitOf(child), START_TIMEOUT_MS, signal);
-  if (code !== 0) throw new Error(`a2a-db could not create the schema: it ended with ${code}`);
+  if (code === 0) return;
+  throw new Error(`a2a-db could not create the schema (${code}): ${readFileSync(`${file}.log`, 'utf8').slice(-500)}`);
 };
 
 /** Runs Node with its errors in a file: a server that logs must not make the client work. */
