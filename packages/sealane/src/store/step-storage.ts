@@ -4,7 +4,7 @@ import type { Storage, Upkeep } from './storage.ts';
 import { assembleAdmitted } from './steps/admission.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
 import { numbered } from './steps/event-log.ts';
-import { spliced } from './steps/task-row.ts';
+import { isSpliceable, spliced } from './steps/spliced.ts';
 import type { Instant, Result, StoredTask, TaskId } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
@@ -75,8 +75,9 @@ export const createStepStorage = (driver: Driver): Storage => {
       },
       remember: (run, ref) => driver.write('remember', run, ref),
       finish: async (run, events, at, release) => {
-        const before = fresh.get(run.taskId);
-        const result = await driver.write('finish', run, events, at, release, before !== undefined);
+        const seen = fresh.get(run.taskId);
+        const before = seen && isSpliceable(seen, events) ? seen : undefined;
+        const result = await driver.write('finish', run, events, at, release, before?.seq);
         if (!result.ok) return result;
         fresh.delete(run.taskId);
         const news = committed(events, result.value.seq, at);

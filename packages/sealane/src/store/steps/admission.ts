@@ -18,7 +18,7 @@ export const admissionEvents = (admission: Admission, isStarted: boolean, ahead:
   return isStarted ? [admitted, { kind: 'run-started', state: 'working', attempt: 1 }] : [admitted];
 };
 
-/** The row of a new task, with its first events folded in. */
+/** The row of a new task. What it contains is in its first event. */
 export const admissionRow = (admission: Admission, news: readonly NewEvent[]): Omit<TaskRow, 'k'> => {
   const iso = isoOf(admission.at);
   return {
@@ -30,7 +30,7 @@ export const admissionRow = (admission: Admission, news: readonly NewEvent[]): O
     created_at: iso,
     updated_at: iso,
     artifacts: '[]',
-    history: `[${JSON.stringify(admission.message)}]`,
+    history: '[]',
     metadata: JSON.stringify(admission.metadata),
     owner: admission.owner,
     tenant: admission.tenant,
@@ -39,7 +39,7 @@ export const admissionRow = (admission: Admission, news: readonly NewEvent[]): O
     session: admission.session,
     direct: admission.direct ? 1 : 0,
     turns: 1,
-    folded: news.length,
+    folded: 0,
     open: 1,
   };
 };
@@ -50,9 +50,13 @@ export const assembleAdmitted = (admission: Admission, outcome: AdmitOutcome): A
   const { task, lane, isStarted, ahead } = outcome;
   const news = admissionEvents(admission, isStarted, ahead);
   const row = { ...admissionRow(admission, news), k: task };
+  const history = `[${JSON.stringify(admission.message)}]`;
   const keys = { task, lane, epoch: 1, turn: 1, seq: news.length };
   return {
-    task: storedTask(row, isStarted ? undefined : { position: ahead, queuedAt: admission.at }),
+    task: storedTask(
+      { ...row, history, folded: news.length },
+      isStarted ? undefined : { position: ahead, queuedAt: admission.at },
+    ),
     events: numbered(task, 1, news, admission.at, []).committed,
     again: false,
     ...(isStarted && { run: startedRun(admission, keys) }),

@@ -1,4 +1,4 @@
-import { type Event, isTerminal, type JsonObject, type Message, type NewEvent, runIdOf } from '#domain';
+import { type Event, isTerminal, type JsonObject, type Message, type NewEvent, runIdOf, type State } from '#domain';
 
 import type {
   Admission,
@@ -25,11 +25,11 @@ import {
   WAITING_BEYOND,
 } from './lanes.sql.ts';
 import { admissionEvents, admissionRow, startedRun } from './admission.ts';
-import { insertEvents, insertTurnEvents, numbered } from './event-log.ts';
+import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.ts';
 import { makeReady } from './lanes.ts';
 import { SAVE_WEBHOOK } from './outbox.sql.ts';
 import { first, StepConflict, type Steps, wake } from './step.ts';
-import { loadTask, setStatus, sizeOf, visibleTask } from './task-row.ts';
+import { loadTask, setStatus, visibleTask } from './task-row.ts';
 import {
   ADVANCE_EPOCH,
   ADVANCE_TASK,
@@ -58,15 +58,16 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   const { lane, isStarted, ahead } = place.value;
 
   const news = admissionEvents(admission, isStarted, ahead);
+  const { texts, length } = inWords(news);
   const row = admissionRow(admission, news);
   const inserted = yield* first(INSERT_TASK, ...Object.values(row));
   if (!inserted) throw new Error('The database did not say which key the task got.');
   const task = inserted.k;
   const epoch = isStarted ? 1 : 0;
   const head = { push: push ? 1 : 0 };
-  yield* first(INSERT_HEAD, task, news.length, epoch, 0, sizeOf(row), head.push);
+  yield* first(INSERT_HEAD, task, news.length, epoch, 0, length, 0, head.push);
   if (push) yield* first(SAVE_WEBHOOK, task, push.id, JSON.stringify(push.config), 0);
-  yield* insertTurnEvents(head, numbered(task, 1, news, at).rows);
+  yield* insertTurnEvents(head, numbered(task, 1, news, at, texts).rows);
   yield* insertTurn(task, lane, 1, 1, admission, isStarted);
   if (idempotency) {
     const recorded = yield* first(INSERT_IDEMPOTENCY, owner, idempotency.key, idempotency.bodyHash, admission.id);
@@ -201,9 +202,10 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
     message,
     ...(!isStarted && { queuedAt: at, queuePosition: ahead }),
   };
-  const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
+  const { texts, length } = inWords([received]);
+  const head = yield* first(ADVANCE_TASK, 1, length, 0, row.k);
   if (!head) throw new StepConflict();
-  let committed = yield* appendEvent(row.k, head, received, at);
+  let committed = yield* appendEvent(row.k, head, received, at, texts);
   yield* first(SET_TURNS, row.turns + 1, row.k);
   yield* insertTurn(row.k, place.value.lane, row.turns + 1, head.seq, { ...followUp, owner: row.owner }, isStarted);
   let epoch = head.epoch;
@@ -216,7 +218,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
       ...(yield* appendEvent(row.k, started, { kind: 'run-started', state: 'working', attempt: 1 }, at)),
     ];
   }
-  yield* setStatus(row.k, committed);
+  yield* setStatus(row.k, task.state, committed);
   yield* wake(row.id);
   const keys = {
     task: row.k,
@@ -254,17 +256,25 @@ function* tellLiveRun(
   webhook: NewWebhook | undefined,
 ): Steps<Result<Admitted>> {
   if (webhook) yield* addWebhook(row.k, webhook);
-  const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
+  const received: NewEvent = { kind: 'message-received', state: 'working', message };
+  const { texts, length } = inWords([received]);
+  const head = yield* first(ADVANCE_TASK, 1, length, 0, row.k);
   if (!head) return { ok: false, why: 'terminal' };
-  const committed = yield* appendEvent(row.k, head, { kind: 'message-received', state: 'working', message }, at);
-  yield* setStatus(row.k, committed);
+  const committed = yield* appendEvent(row.k, head, received, at, texts);
+  yield* setStatus(row.k, row.status_state as State, committed);
   yield* wake(row.id);
   const reloaded = yield* first(TASK_BY_ID, row.id);
   return { ok: true, value: { task: yield* loadTask(reloaded ?? row), events: committed, again: false } };
 }
 
-function* appendEvent(task: number, head: HeadRow, event: NewEvent, at: number): Steps<Event[]> {
-  const { rows, committed } = numbered(task, head.seq, [event], at);
+function* appendEvent(
+  task: number,
+  head: HeadRow,
+  event: NewEvent,
+  at: number,
+  texts?: readonly string[],
+): Steps<Event[]> {
+  const { rows, committed } = numbered(task, head.seq, [event], at, texts);
   yield* insertEvents(head, rows);
   return committed;
 }

@@ -1,11 +1,11 @@
 import type { NewEvent, State } from '#domain';
 
 import type { CancelRequest, Finished, Instant, Result, Scope, TaskId } from '../task-store.ts';
-import { insertEvents, numbered } from './event-log.ts';
+import { insertEvents, inWords, numbered } from './event-log.ts';
 import { LOCK_LANE, SET_TURN_CANCEL, SET_TURN_ENDED, TURN, type TurnRow } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
 import { first, type Steps, wake } from './step.ts';
-import { endsTask, foldIn, loadTask, reloadTask, setStatus, visibleTask } from './task-row.ts';
+import { endsTask, foldLongTurn, loadTask, reloadTask, setStatus, visibleTask } from './task-row.ts';
 import { ADVANCE_TASK, HEAD, LOCK_HEAD, SET_HEAD_CANCEL, type TaskRow } from './tasks.sql.ts';
 
 /** A turn that waits, or a question that nobody works on, ends here and now; a run is told and ends itself. */
@@ -17,11 +17,13 @@ export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant
   if (turn && turn.holder !== null && turn.ended === 0) {
     if (turn.cancel === 1) return { ok: true, value: { task: yield* loadTask(row), events: [], outcome: 'asked' } };
     const state = (yield* reloadTask(row.k)).state;
-    const head = yield* first(ADVANCE_TASK, 1, 0, 0, row.k);
+    const event: NewEvent = { kind: 'cancel-requested', state, by };
+    const { texts, length } = inWords([event]);
+    const head = yield* first(ADVANCE_TASK, 1, length, 0, row.k);
     if (!head) return { ok: false, why: 'terminal' };
-    const { rows, committed } = numbered(row.k, head.seq, [{ kind: 'cancel-requested', state, by }], at);
+    const { rows, committed } = numbered(row.k, head.seq, [event], at, texts);
     yield* insertEvents(head, rows);
-    yield* setStatus(row.k, committed);
+    yield* setStatus(row.k, state, committed);
     yield* first(SET_TURN_CANCEL, row.k);
     yield* first(SET_HEAD_CANCEL, row.k);
     yield* wake(row.id);
@@ -51,11 +53,14 @@ function* lockedTurn(row: TaskRow): Steps<TurnRow | undefined> {
 }
 
 function* endNow(row: TaskRow, turn: TurnRow | undefined, event: NewEvent, at: Instant): Steps<Result<Finished>> {
-  const head = yield* first(ADVANCE_TASK, 1, 0, endsTask([event]) ? 1 : 0, row.k);
+  const { texts, length } = inWords([event]);
+  const head = yield* first(ADVANCE_TASK, 1, length, endsTask([event]) ? 1 : 0, row.k);
   if (!head) return { ok: false, why: 'terminal' };
-  const { rows, committed } = numbered(row.k, head.seq, [event], at);
+  const { rows, committed } = numbered(row.k, head.seq, [event], at, texts);
   yield* insertEvents(head, rows);
-  const task = yield* foldIn(row.k, head, committed, at);
+  yield* setStatus(row.k, row.status_state as State, committed);
+  yield* foldLongTurn(row.k, head);
+  const task = yield* reloadTask(row.k);
   if (turn && turn.holder === null) yield* leaveLane(turn);
   else if (turn) yield* first(SET_TURN_ENDED, row.k);
   yield* wake(row.id);

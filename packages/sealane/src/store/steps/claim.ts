@@ -94,7 +94,7 @@ function* startTurn(turn: TurnRow, session: string, instance: InstanceId, at: In
   if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
   const { rows, committed } = numbered(turn.task, head.seq, [event], at);
   yield* insertEvents(head, rows);
-  yield* setStatus(turn.task, committed);
+  yield* setStatus(turn.task, 'submitted', committed);
   const row = yield* taskOf(turn);
   yield* wake(row.id);
   return { run: yield* runOf(started, row, session, head, turn.ref), events: committed };

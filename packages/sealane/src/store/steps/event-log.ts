@@ -20,13 +20,21 @@ export const isoOf = (at: Instant): string => {
 /** A row of the log: task, number, time, text. */
 export type LogRow = readonly [task: number, seq: number, at: Instant, data: string];
 
+/** Events as they stand in the log, and how long they are together. */
+export const inWords = (
+  events: readonly NewEvent[],
+): { readonly texts: readonly string[]; readonly length: number } => {
+  const texts = events.map((event) => JSON.stringify(event));
+  return { texts, length: texts.reduce((sum, text) => sum + text.length, 0) };
+};
+
 /** Numbers events from `from` on, as rows for the log and as what readers get. */
 export const numbered = (
   task: number,
   from: number,
   events: readonly NewEvent[],
   at: Instant,
-  texts: readonly string[] = events.map((event) => JSON.stringify(event)),
+  texts: readonly string[] = inWords(events).texts,
 ): { readonly rows: readonly LogRow[]; readonly committed: Event[] } => {
   const iso = isoOf(at);
   return {
@@ -35,7 +43,7 @@ export const numbered = (
   };
 };
 
-const eventOf = ({ seq, at, data }: EventRow): Event => ({
+export const eventOf = ({ seq, at, data }: EventRow): Event => ({
   seq,
   at: isoOf(at),
   event: JSON.parse(data) as NewEvent,

@@ -2,8 +2,8 @@ import { SealaneError, type State, STATES } from '#domain';
 
 import { COUNT_LIMIT, type ListQuery, type Page, type Scope, type StoredTask } from '../task-store.ts';
 import { all, first, type Param, type Statement, sql, type Steps } from './step.ts';
-import { loadTask, openFlag } from './task-row.ts';
-import { TASK_BY_KEY } from './tasks.sql.ts';
+import { loadGroup, openFlag } from './task-row.ts';
+import { GROUP, inGroup, SIZES } from './tasks.sql.ts';
 
 /**
  * Lists by an ordered run of an index per state, merged: every combination of filters is a handful of range scans of
@@ -16,24 +16,32 @@ export function* list(scope: Scope, query: ListQuery): Steps<Page> {
   const total = yield* count(filter);
   const page = keys.slice(0, query.limit);
   const tasks: StoredTask[] = [];
-  let last: Position | undefined;
+  let done = 0;
   let length = 0;
-  for (const position of page) {
-    if (length >= PAGE_LENGTH) break;
-    last = position;
-    const row = yield* first(TASK_BY_KEY, position.k);
-    if (!row) continue;
-    const found = yield* loadTask(row);
-    const task = query.withArtifacts ? found : { ...found, artifacts: '[]' };
-    tasks.push(task);
-    length += task.history.length + task.artifacts.length;
+  while (done < page.length && length < PAGE_LENGTH) {
+    const group = yield* light(page.slice(done, done + GROUP).map(({ k }) => k));
+    for (const found of yield* loadGroup(group)) {
+      const task = query.withArtifacts ? found : { ...found, artifacts: '[]' };
+      tasks.push(task);
+      length += task.history.length + task.artifacts.length;
+    }
+    done += group.length;
   }
-  const hasMore = last !== page.at(-1) || keys.length > query.limit;
+  const last = page[done - 1];
+  const hasMore = done < page.length || keys.length > query.limit;
   return { tasks, total, ...(last && hasMore && { next: encodeCursor(query.order, last) }) };
 }
 
 /** Tasks can be large, and a page is one text on its way to its caller: it ends early when it has as much as this. */
 const PAGE_LENGTH = 16 * 1024 * 1024;
+
+/** So many of these tasks, at least one, that they are not too much to have in mind at the same time. */
+function* light(keys: readonly number[]): Steps<readonly number[]> {
+  const sizes = new Map((yield* all(SIZES, ...inGroup(keys))).map(({ task, size }) => [task, size]));
+  let length = 0;
+  const heavy = keys.findIndex((key) => (length += sizes.get(key) ?? 0) > PAGE_LENGTH);
+  return heavy === -1 ? keys : keys.slice(0, Math.max(heavy, 1));
+}
 
 interface Filter {
   readonly where: readonly string[];

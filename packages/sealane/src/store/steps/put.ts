@@ -1,4 +1,4 @@
-import { isTerminal, type NewEvent, type State } from '#domain';
+import { isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
 
 import type { PutTask, Result, Scope, StoredTask, TaskId } from '../task-store.ts';
 import { insertEvents, isoOf, numbered } from './event-log.ts';
@@ -6,7 +6,7 @@ import { LOCK_LANE, TURN } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
 import { DELETE_OWED_OF, DELETE_WEBHOOKS } from './outbox.sql.ts';
 import { first, StepConflict, type Steps, wake } from './step.ts';
-import { foldIn, openFlag, reloadTask, sizeOf, visibleTask } from './task-row.ts';
+import { openFlag, reloadTask, sizeOf, visibleTask } from './task-row.ts';
 import {
   DELETE_EVENTS,
   DELETE_HEAD,
@@ -18,6 +18,7 @@ import {
   LOCK_HEAD,
   REOPEN_HEAD,
   SET_CONTEXT,
+  SET_SNAPSHOT,
   STATE_OF,
   TASK_BY_ID,
   type TaskRow,
@@ -31,6 +32,8 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   if (!row && request.mode === 'replace') return { ok: false, why: 'absent' };
   if (row && (row.owner !== request.owner || row.tenant !== request.tenant)) return { ok: false, why: 'absent' };
   const event: NewEvent = { kind: 'task-put', state: snapshot.state, snapshot };
+  const iso = isoOf(at);
+  const content = contentOf(snapshot, iso);
   const ended = isTerminal(snapshot.state) ? 1 : 0;
   if (row) {
     yield* first(LOCK_HEAD, row.k);
@@ -40,29 +43,27 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
     // Who writes an ended task again may correct it, but cannot bring it back. Looked at under the lock.
     const state = ((yield* first(STATE_OF, row.k))?.status_state ?? row.status_state) as State;
     if (isTerminal(state) && state !== snapshot.state) return { ok: false, why: 'terminal' };
-    const head = yield* first(REOPEN_HEAD, ended, row.k);
+    const head = yield* first(REOPEN_HEAD, ended, sizeOf(content), row.k);
     // Deleted since it was seen: who wants it to be there writes it anew.
     if (!head && request.mode === 'upsert') throw new StepConflict();
     if (!head) return { ok: false, why: 'absent' };
-    const { rows, committed } = numbered(row.k, head.seq, [event], at);
-    yield* insertEvents(head, rows);
+    yield* insertEvents(head, numbered(row.k, head.seq, [event], at).rows);
     if (row.context_id !== request.contextId) yield* first(SET_CONTEXT, request.contextId, row.k);
-    yield* foldIn(row.k, head, committed, at);
+    yield* first(SET_SNAPSHOT, ...Object.values(content), iso, head.seq, row.k);
     yield* wake(row.id);
     return { ok: true, value: yield* reloadTask(row.k) };
   }
-  const iso = isoOf(at);
   const fresh: Omit<TaskRow, 'k'> = {
     id: request.id,
     context_id: request.contextId,
-    status_state: snapshot.state,
-    status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
-    status_timestamp: snapshot.statusAt || iso,
+    status_state: content.status_state,
+    status_message: content.status_message,
+    status_timestamp: content.status_timestamp,
     created_at: iso,
     updated_at: iso,
-    artifacts: JSON.stringify(snapshot.artifacts),
-    history: JSON.stringify(snapshot.history),
-    metadata: JSON.stringify(snapshot.metadata),
+    artifacts: content.artifacts,
+    history: content.history,
+    metadata: content.metadata,
     owner: request.owner,
     tenant: request.tenant,
     agent: request.agent,
@@ -71,16 +72,27 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
     direct: 0,
     turns: 0,
     folded: 1,
-    open: openFlag(snapshot.state),
+    open: content.open,
   };
   const inserted = yield* first(INSERT_TASK, ...Object.values(fresh));
   if (!inserted) throw new Error('The database did not say which key the task got.');
   const head = { push: 0 };
-  yield* first(INSERT_HEAD, inserted.k, 1, 0, ended, sizeOf(fresh), head.push);
+  yield* first(INSERT_HEAD, inserted.k, 1, 0, ended, 0, sizeOf(content), head.push);
   yield* insertEvents(head, numbered(inserted.k, 1, [event], at).rows);
   yield* wake(request.id);
   return { ok: true, value: yield* reloadTask(inserted.k) };
 }
+
+/** The columns of a snapshot, in the order of `SET_SNAPSHOT`. */
+const contentOf = (snapshot: TaskSnapshot, iso: string) => ({
+  status_state: snapshot.state,
+  open: openFlag(snapshot.state),
+  status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
+  status_timestamp: snapshot.statusAt || iso,
+  artifacts: JSON.stringify(snapshot.artifacts),
+  history: JSON.stringify(snapshot.history),
+  metadata: JSON.stringify(snapshot.metadata),
+});
 
 /** Deletes a task that nobody works on; a waiting turn leaves its lane, which goes on. */
 export function* remove(scope: Scope, id: TaskId): Steps<Result<null>> {

@@ -1,23 +1,22 @@
 import type { JsonObject, NewEvent, Seq } from '#domain';
 
 import type { Instant, Result, RunToken, StoredTask } from '../task-store.ts';
-import { insertEvents, insertTurnEvents, numbered } from './event-log.ts';
+import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.ts';
 import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF, TURN } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
 import { first, type Steps, wake } from './step.ts';
-import { checkpoint, endsTask, setStatus, snapshotIn } from './task-row.ts';
+import { endsTask, foldLongTail, foldLongTurn, reloadTask, setStatus } from './task-row.ts';
 import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, LOCK_HEAD } from './tasks.sql.ts';
 
 /** What a run reports while it works. Touches the task's row only when its status changes. */
 export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<{ readonly seq: Seq }>> {
-  const texts = events.map((event) => JSON.stringify(event));
-  const bytes = texts.reduce((sum, text) => sum + text.length, 0);
-  const head = yield* first(ADVANCE_RUN, events.length, bytes, 0, run.task, run.epoch);
+  const { texts, length } = inWords(events);
+  const head = yield* first(ADVANCE_RUN, events.length, length, 0, run.task, run.epoch);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
   yield* insertEvents(head, rows);
-  yield* setStatus(run.task, committed);
-  yield* checkpoint(run.task, head);
+  yield* setStatus(run.task, 'working', committed);
+  yield* foldLongTail(run.task, head);
   yield* wake(run.taskId);
   return { ok: true, value: { seq: head.seq } };
 }
@@ -45,20 +44,22 @@ export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
 }
 
 /**
- * The turn's last events: the snapshot is brought up to date, and with `release` the lane goes on in the same step.
- * `isKnown`: the caller knows the task as it was admitted, and need not be told what it can work out.
+ * The turn's last events; with `release` the lane goes on in the same step. `known` is the
+ * last event that the caller knows of: if these are the next, it need not be told what it can work out.
  */
 export function* finish(
   run: RunToken,
   events: readonly NewEvent[],
   at: Instant,
   release: boolean,
-  isKnown = false,
+  known: Seq = -1,
 ): Steps<Result<{ readonly seq: Seq; readonly task?: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
+  const { texts, length } = inWords(events);
   const head = yield* first(
     END_RUN,
     events.length,
+    length,
     endsTask(events) ? 1 : 0,
     release ? 1 : 0,
     run.task,
@@ -66,9 +67,12 @@ export function* finish(
     answersCancel(events) ? 1 : 0,
   );
   if (!head) return yield* refused(run);
-  const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at);
+  const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
   yield* insertTurnEvents(head, rows);
-  const task = yield* snapshotIn(run.task, head, committed, at, isKnown);
+  yield* setStatus(run.task, 'working', committed);
+  yield* foldLongTurn(run.task, head);
+  const isKnown = head.seq - events.length === known;
+  const task = isKnown ? undefined : yield* reloadTask(run.task);
   if (release) yield* releaseLane(run.lane, run.task);
   else yield* first(SET_TURN_ENDED, run.task);
   yield* wake(run.taskId);

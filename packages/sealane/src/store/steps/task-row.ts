@@ -10,21 +10,22 @@ import {
 } from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
-import { eventsAfter, isoOf } from './event-log.ts';
+import { eventOf, eventsAfter } from './event-log.ts';
 import { TURN, TURNS_AHEAD } from './lanes.sql.ts';
-import { first, type Steps } from './step.ts';
+import { all, first, type Steps } from './step.ts';
 import {
   type HeadRow,
+  inGroup,
   SET_CONTENT,
   SET_HEAD_FOLDED,
-  SET_SNAPSHOT,
   SET_STATE,
   SET_STATUS,
-  SPLICE_SNAPSHOT,
   STATE_OF,
+  TAILS,
   TASK_BY_ID,
   TASK_BY_KEY,
   type TaskRow,
+  TASKS_BY_KEY,
 } from './tasks.sql.ts';
 
 /** Whether a task of this state waits or runs, as the column `open` has it. */
@@ -91,15 +92,7 @@ export const storedTask = (row: TaskRow, queue?: { position: number; queuedAt: I
 
 /** The task with everything that has happened to it, and its place in its lane while it waits. */
 export function* loadTask(row: TaskRow): Steps<StoredTask> {
-  // The end is the last event and is folded in with its turn.
-  if (isTerminal(row.status_state as State)) return storedTask(row);
-  const tail = yield* eventsAfter(row.k, row.folded);
-  const whole = withTail(row, tail);
-  if (whole.status_state !== 'submitted') return storedTask(whole);
-  const turn = yield* first(TURN, row.k);
-  if (!turn || turn.holder !== null) return storedTask(whole);
-  const ahead = yield* first(TURNS_AHEAD, turn.lane, turn.lane, turn.place);
-  return storedTask(whole, { position: ahead?.n ?? 0, queuedAt: turn.queued_at });
+  return yield* inLane(withTail(row, yield* eventsAfter(row.k, row.folded)));
 }
 
 export function* reloadTask(task: number): Steps<StoredTask> {
@@ -108,107 +101,41 @@ export function* reloadTask(task: number): Steps<StoredTask> {
   return yield* loadTask(row);
 }
 
-/**
- * Writes the snapshot that includes `news`, the events just appended after `head.seq` was advanced. Reads the tail
- * only when there is one, so a turn that ended with its first append costs no extra read.
- */
-export function* foldIn(task: number, head: HeadRow, news: readonly Event[], at: Instant): Steps<StoredTask> {
-  const row = yield* first(TASK_BY_KEY, task);
-  if (!row) throw new Error(`Task ${task} has a head and no row.`);
-  checkMoves(row.status_state as State, news);
-  const tail = row.folded + news.length === head.seq ? news : yield* eventsAfter(task, row.folded);
-  const whole = { ...withTail(row, tail), updated_at: isoOf(at) };
-  yield* first(
-    SET_SNAPSHOT,
-    whole.status_state,
-    openFlag(whole.status_state),
-    whole.status_message,
-    whole.status_timestamp,
-    whole.updated_at,
-    whole.artifacts,
-    whole.history,
-    whole.metadata,
-    whole.folded,
-    task,
-  );
-  return storedTask(whole);
+/** At most `GROUP` tasks, in the order of their keys; one that is gone is left out. */
+export function* loadGroup(keys: readonly number[]): Steps<readonly StoredTask[]> {
+  const params = inGroup(keys);
+  const rows = new Map((yield* all(TASKS_BY_KEY, ...params)).map((row) => [row.k, row]));
+  const tails = Map.groupBy(yield* all(TAILS, ...params), ({ task }) => task);
+  const tasks: StoredTask[] = [];
+  for (const key of keys) {
+    const row = rows.get(key);
+    if (row) tasks.push(yield* inLane(withTail(row, (tails.get(key) ?? []).map(eventOf))));
+  }
+  return tasks;
 }
 
-/** JSON text for the columns of a turn that needs no folding, or nothing when it does. */
-const spliceOf = (
-  events: readonly Event[],
-): { readonly artifacts: string; readonly tail: string; readonly message: string | null } | undefined => {
-  const last = events.at(-1)?.event;
-  if (last?.kind !== 'turn-ended' || last.reason !== undefined || last.forced || last.metadata) return undefined;
-  const artifacts: string[] = [];
-  const ids = new Set<string>();
-  for (const { event } of events.slice(0, -1)) {
-    if (event.kind !== 'artifact-added' || event.append || ids.has(event.artifact.artifactId)) return undefined;
-    ids.add(event.artifact.artifactId);
-    artifacts.push(JSON.stringify(event.artifact));
-  }
-  const message = last.message ? JSON.stringify(last.message) : null;
-  return { artifacts: `[${artifacts.join(',')}]`, tail: message === null ? ']' : `,${message}]`, message };
-};
-
-/** What `SPLICE_SNAPSHOT` makes of a task, for those who know what it was before. */
-export const spliced = (task: StoredTask, news: readonly Event[]): StoredTask | undefined => {
-  const splice = spliceOf(news);
-  const end = news.at(-1);
-  if (!splice || !end || end.event.kind === 'artifact-added') return undefined;
-  return {
-    ...task,
-    state: end.event.state,
-    statusMessage: splice.message,
-    statusAt: end.at,
-    updatedAt: end.at,
-    artifacts: splice.artifacts,
-    history: task.history.slice(0, -1) + splice.tail,
-    seq: end.seq,
-  };
-};
-
-/**
- * The snapshot after a turn's last events: spliced where that is enough, folded otherwise. A caller that knows the
- * task as it was can splice by itself and is answered nothing.
- */
-export function* snapshotIn(
-  task: number,
-  head: HeadRow,
-  news: readonly Event[],
-  at: Instant,
-  isKnown: boolean,
-): Steps<StoredTask | undefined> {
-  const splice = spliceOf(news);
-  const end = news.at(-1);
-  if (splice && end && end.event.kind !== 'artifact-added') {
-    const { state } = end.event;
-    const spliced = yield* first(
-      SPLICE_SNAPSHOT,
-      state,
-      splice.message,
-      end.at,
-      end.at,
-      splice.artifacts,
-      splice.tail,
-      head.seq,
-      task,
-      head.seq - news.length,
-    );
-    if (spliced) return isKnown ? undefined : yield* reloadTask(task);
-  }
-  return yield* foldIn(task, head, news, at);
+function* inLane(whole: TaskRow): Steps<StoredTask> {
+  if (whole.status_state !== 'submitted') return storedTask(whole);
+  const turn = yield* first(TURN, whole.k);
+  if (!turn || turn.holder !== null) return storedTask(whole);
+  const ahead = yield* first(TURNS_AHEAD, turn.lane, turn.lane, turn.place);
+  return storedTask(whole, { position: ahead?.n ?? 0, queuedAt: turn.queued_at });
 }
 
 /** Nothing sets a state but a move of the table; a step that tries is wrong, and writes nothing. */
 const checkMoves = (from: State, events: readonly Event[]): void => {
+  const wrong = wrongMove(from, events);
+  if (wrong) throw new Error(`A task cannot go ${wrong}.`);
+};
+
+const wrongMove = (from: State, events: readonly Event[]): string | undefined => {
   let state = from;
   for (const { event } of events) {
     if (event.kind === 'artifact-added' || event.kind === 'task-put') continue;
-    if (!canMove(state, event.state))
-      throw new Error(`A task cannot go from ${state} to ${event.state} (${event.kind}).`);
+    if (!canMove(state, event.state)) return `from ${state} to ${event.state} (${event.kind})`;
     state = event.state;
   }
+  return undefined;
 };
 
 /** The events that say, or end, what the status says; a cancel's intent or a lost run leaves it standing. */
@@ -220,35 +147,43 @@ const SPEAKS: ReadonlySet<EventKind> = new Set([
   'turn-ended',
 ]);
 
-/** Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be. */
-export function* setStatus(task: number, news: readonly Event[]): Steps<void> {
+/**
+ * Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be.
+ * `from` is the state that the task is most probably in: nobody looks first.
+ */
+export function* setStatus(task: number, from: State, news: readonly Event[]): Steps<void> {
   const last = news.findLast(({ event }) => event.kind !== 'artifact-added');
   if (!last || last.event.kind === 'artifact-added') return;
-  checkMoves(((yield* first(STATE_OF, task))?.status_state ?? 'submitted') as State, news);
-  const spoken = news.findLast(({ event }) => SPEAKS.has(event.kind));
-  if (!spoken) {
-    yield* first(SET_STATE, last.event.state, openFlag(last.event.state), last.at, last.at, task);
-    return;
-  }
-  const { event } = spoken;
-  const message = event.kind === 'status-reported' || event.kind === 'turn-ended' ? event.message : undefined;
-  yield* first(
-    SET_STATUS,
-    last.event.state,
-    openFlag(last.event.state),
-    message ? JSON.stringify(message) : null,
-    last.at,
-    last.at,
-    task,
-  );
+  const { state } = last.event;
+  const spoken = news.findLast(({ event }) => SPEAKS.has(event.kind))?.event;
+  const message = spoken?.kind === 'status-reported' || spoken?.kind === 'turn-ended' ? spoken.message : undefined;
+  const set = (before: State): Steps<{ k: number } | undefined> => {
+    checkMoves(before, news);
+    if (!spoken) return first(SET_STATE, state, openFlag(state), last.at, last.at, task, before);
+    const text = message ? JSON.stringify(message) : null;
+    return first(SET_STATUS, state, openFlag(state), text, last.at, last.at, task, before);
+  };
+  if (!wrongMove(from, news) && (yield* set(from))) return;
+  const found = yield* first(STATE_OF, task);
+  if (found) yield* set(found.status_state as State);
 }
 
-/** Below this many bytes a tail is cheaper to fold at each read than to fold once and store. */
-const CHECKPOINT_BYTES = 256 * 1024;
+/** Below this many bytes a tail is cheaper to fold at each read than to fold once and store, while more comes in. */
+const LONG_TAIL = 256 * 1024;
+/** The same for a turn that has ended. Most tasks are shorter than that, and are stored once: as their events. */
+const LONG_TURN = 4 * 1024;
 
 /** Folds a tail that has outgrown what is folded already: the work is proportional to what was appended since. */
-export function* checkpoint(task: number, head: HeadRow): Steps<void> {
-  if (head.tail < CHECKPOINT_BYTES || head.tail < head.content) return;
+export function* foldLongTail(task: number, head: HeadRow): Steps<void> {
+  if (head.tail >= LONG_TAIL && head.tail >= head.content) yield* foldTail(task);
+}
+
+/** Folds what is not worth to be folded at each read, now that nothing more comes in for a while. */
+export function* foldLongTurn(task: number, head: HeadRow): Steps<void> {
+  if (head.tail >= LONG_TURN) yield* foldTail(task);
+}
+
+function* foldTail(task: number): Steps<void> {
   const row = yield* first(TASK_BY_KEY, task);
   if (!row) return;
   const whole = withTail(row, yield* eventsAfter(task, row.folded));

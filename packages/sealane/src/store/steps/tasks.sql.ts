@@ -48,31 +48,35 @@ export const INSERT_TASK = sql<{ k: number }>(`
   {new-key}`);
 export const TASK_BY_ID = sql<TaskRow>(`SELECT * FROM tasks WHERE id = ?`);
 export const TASK_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k = ?`);
+/** So many tasks are read at once: a list needs few statements, and not one of its own for each length. */
+export const GROUP = 8;
+const GROUP_KEYS = Array.from({ length: GROUP }, () => '?').join(', ');
+/** The keys as parameters; fewer than there are places for are said again. */
+export const inGroup = (keys: readonly number[]): readonly number[] =>
+  Array.from({ length: GROUP }, (_, index) => keys[index] ?? keys[0] ?? 0);
+export const TASKS_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k IN (${GROUP_KEYS})`);
+export const TAILS = sql<EventRow & { readonly task: number }>(`
+  SELECT events.task AS task, events.seq AS seq, events.at AS at, events.data AS data
+  FROM tasks JOIN events ON events.task = tasks.k AND events.seq > tasks.folded
+  WHERE tasks.k IN (${GROUP_KEYS}) ORDER BY events.task, events.seq`);
 export const STATE_OF = sql<{ status_state: string }>(`SELECT status_state FROM tasks WHERE k = ?`);
-export const SET_STATUS = sql(`
-  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`);
-export const SET_STATE = sql(
-  `UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ? WHERE k = ?`,
-);
+/** Both only from the state that the writer has checked its move from. */
+export const SET_STATUS = sql<{ k: number }>(`
+  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ?
+  WHERE k = ? AND status_state = ? {changed}`);
+export const SET_STATE = sql<{ k: number }>(`
+  UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ?
+  WHERE k = ? AND status_state = ? {changed}`);
 export const SET_SNAPSHOT = sql(`
-  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ?,
-    artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
-/**
- * The same for the commonest turn of all (the first of its task, whole artifacts, an end), without reading the row:
- * JSON text is put behind JSON text. Nothing changed: there is more to fold than that.
- */
-export const SPLICE_SNAPSHOT = sql<{ k: number }>(`
-  UPDATE tasks SET status_state = ?, open = 0, status_message = ?, status_timestamp = ?, updated_at = ?,
-    artifacts = ?, history = substr(history, 1, length(history) - 1) || ?, folded = ?
-  WHERE k = ? AND folded = ? AND status_state = 'working' AND artifacts = '[]' AND history <> '[]'
-  {changed}`);
+  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?,
+    artifacts = ?, history = ?, metadata = ?, updated_at = ?, folded = ? WHERE k = ?`);
 export const SET_CONTENT = sql(`UPDATE tasks SET artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
 export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
 export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
 export const DELETE_TASK = sql(`DELETE FROM tasks WHERE k = ?`);
 
 export const INSERT_HEAD = sql(`
-  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (?, ?, ?, ?, 0, 0, ?, ?)`);
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (?, ?, ?, ?, 0, ?, ?, ?)`);
 export const HEAD = sql<HeadRow>(`SELECT seq, epoch, ended, cancel, tail, content, push FROM heads WHERE task = ?`);
 export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 /** The fence of a run: no row means that its lease is lost or its task has ended. */
@@ -81,7 +85,7 @@ export const ADVANCE_RUN = sql<HeadRow>(`
   WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content, push`);
 /** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
 export const END_RUN = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + ?, ended = ?, epoch = epoch + CAST(? AS BIGINT), tail = 0
+  UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?, epoch = epoch + CAST(? AS BIGINT)
   WHERE task = ? AND epoch = ? AND ended = 0 AND (cancel = 0 OR CAST(? AS BIGINT) = 1)
   RETURNING seq, epoch, ended, cancel, tail, content, push`);
 export const SET_HEAD_CANCEL = sql(`UPDATE heads SET cancel = 1 WHERE task = ?`);
@@ -92,9 +96,12 @@ export const ADVANCE_TASK = sql<HeadRow>(`
 /** A new holder: whatever the previous one still writes misses its epoch. */
 export const ADVANCE_EPOCH = sql<HeadRow>(`
   UPDATE heads SET epoch = epoch + 1, seq = seq + ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content, push`);
+/** How much there is to read of a task. */
+export const SIZES = sql<{ task: number; size: number }>(`
+  SELECT task, content + tail AS size FROM heads WHERE task IN (${GROUP_KEYS})`);
 export const SET_HEAD_FOLDED = sql(`UPDATE heads SET tail = 0, content = ? WHERE task = ?`);
 export const REOPEN_HEAD = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + 1, ended = ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content, push`);
+  UPDATE heads SET seq = seq + 1, ended = ?, tail = 0, content = ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content, push`);
 export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
 
 export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);
