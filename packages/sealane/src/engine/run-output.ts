@@ -56,7 +56,7 @@ export class RunOutput {
   #taskBytes = 0;
   /** The first half of a character that the last chunk of an artifact was cut in, until the other half comes. */
   readonly #halves = new Map<string, string>();
-  readonly #artifactBytes: Record<string, number> = Object.create(null) as Record<string, number>;
+  readonly #artifactBytes = new Map<string, number>();
 
   /** `onRefused`: the run must stop. */
   constructor(
@@ -183,7 +183,7 @@ export class RunOutput {
     const { artifact, lastChunk, metadata } = event;
     const bytes = weighArtifact(artifact) + weighMetadata(metadata);
     // A new attempt starts its answer anew: its first chunk replaces what the lost attempt left unfinished.
-    const isKnown = artifact.artifactId in this.#artifactBytes;
+    const isKnown = this.#artifactBytes.has(artifact.artifactId);
     const append = event.append === true && isKnown;
     this.#pendingBytes += this.#weigh(artifact, append, bytes);
     const whole = copyWords(this.#join(artifact, append, lastChunk === true));
@@ -236,8 +236,8 @@ export class RunOutput {
 
   #weigh({ artifactId }: Artifact, isAppended: boolean, bytes: number): number {
     const { settings } = this.#deps;
-    const size = (isAppended ? (this.#artifactBytes[artifactId] ?? 0) : 0) + bytes;
-    this.#artifactBytes[artifactId] = size;
+    const size = (isAppended ? (this.#artifactBytes.get(artifactId) ?? 0) : 0) + bytes;
+    this.#artifactBytes.set(artifactId, size);
     this.#taskBytes += bytes;
     if (bytes > settings.eventBytes) throw this.#tooLarge('limits.eventBytes', settings.eventBytes);
     if (size > settings.artifactBytes) throw this.#tooLarge('limits.artifactBytes', settings.artifactBytes);

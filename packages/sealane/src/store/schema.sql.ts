@@ -3,9 +3,10 @@
  * given twice, `{given-key}` an integer key that we set ourselves, `{rowless}` stores a table inside its primary key where the database can.
  *
  * Names of seed documents are kept (`tasks`: id, context_id, status_state, …); integer keys inside make writes cheap.
- * A task's row holds its status as of now and its content (artifacts, history, metadata) as of event `folded`; the
- * events after that are the tail, folded in at turn ends and when the tail outgrows the content. So a chunk costs one
- * row in `events` and eight bytes in `heads`, however long the task is.
+ * A task's row holds its state as of now and its content (artifacts, history, metadata, the message of its status) as
+ * of event `folded`; the events after that are the tail. A short tail is folded in by whoever reads the task, so most
+ * tasks are stored once, as their events; a longer one at the end of its turn, or when it has outgrown the content. So
+ * a chunk costs one row in `events` and eight bytes in `heads`, however long the task is.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [

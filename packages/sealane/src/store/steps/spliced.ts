@@ -23,9 +23,8 @@ export const spliced = (task: StoredTask, news: readonly Event[]): StoredTask =>
   const end = news.at(-1);
   if (end?.event.kind !== 'turn-ended') return task;
   const message = end.event.message ? JSON.stringify(end.event.message) : null;
-  const artifacts = news.flatMap(({ event }) =>
-    event.kind === 'artifact-added' ? [JSON.stringify(event.artifact)] : [],
-  );
+  const artifacts: string[] = [];
+  for (const { event } of news) if (event.kind === 'artifact-added') artifacts.push(JSON.stringify(event.artifact));
   return {
     ...task,
     state: end.event.state,

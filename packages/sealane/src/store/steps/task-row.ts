@@ -1,13 +1,4 @@
-import {
-  canMove,
-  type Event,
-  type EventKind,
-  fold,
-  isTerminal,
-  type NewEvent,
-  type State,
-  type TaskSnapshot,
-} from '#domain';
+import { canMove, type Event, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
 import { eventOf, eventsAfter } from './event-log.ts';
@@ -18,7 +9,6 @@ import {
   inGroup,
   SET_CONTENT,
   SET_HEAD_FOLDED,
-  SET_STATE,
   SET_STATUS,
   STATE_OF,
   TAILS,
@@ -123,11 +113,6 @@ function* inLane(whole: TaskRow): Steps<StoredTask> {
 }
 
 /** Nothing sets a state but a move of the table; a step that tries is wrong, and writes nothing. */
-const checkMoves = (from: State, events: readonly Event[]): void => {
-  const wrong = wrongMove(from, events);
-  if (wrong) throw new Error(`A task cannot go ${wrong}.`);
-};
-
 const wrongMove = (from: State, events: readonly Event[]): string | undefined => {
   let state = from;
   for (const { event } of events) {
@@ -138,34 +123,22 @@ const wrongMove = (from: State, events: readonly Event[]): string | undefined =>
   return undefined;
 };
 
-/** The events that say, or end, what the status says; a cancel's intent or a lost run leaves it standing. */
-const SPEAKS: ReadonlySet<EventKind> = new Set([
-  'task-admitted',
-  'message-received',
-  'run-started',
-  'status-reported',
-  'turn-ended',
-]);
-
 /**
- * Only the status columns: what a list sorts and filters by must be true at every moment, the content need not be.
- * `from` is the state that the task is most probably in: nobody looks first.
+ * What a list sorts and filters by must be true at every moment; the content of the row need not be. `from` is the
+ * state that the task is most probably in: nobody looks first.
  */
 export function* setStatus(task: number, from: State, news: readonly Event[]): Steps<void> {
   const last = news.findLast(({ event }) => event.kind !== 'artifact-added');
   if (!last || last.event.kind === 'artifact-added') return;
   const { state } = last.event;
-  const spoken = news.findLast(({ event }) => SPEAKS.has(event.kind))?.event;
-  const message = spoken?.kind === 'status-reported' || spoken?.kind === 'turn-ended' ? spoken.message : undefined;
-  const set = (before: State): Steps<{ k: number } | undefined> => {
-    checkMoves(before, news);
-    if (!spoken) return first(SET_STATE, state, openFlag(state), last.at, last.at, task, before);
-    const text = message ? JSON.stringify(message) : null;
-    return first(SET_STATUS, state, openFlag(state), text, last.at, last.at, task, before);
-  };
+  const set = (before: State): Steps<{ k: number } | undefined> =>
+    first(SET_STATUS, state, openFlag(state), last.at, last.at, task, before);
   if (!wrongMove(from, news) && (yield* set(from))) return;
   const found = yield* first(STATE_OF, task);
-  if (found) yield* set(found.status_state as State);
+  if (!found) return;
+  const wrong = wrongMove(found.status_state as State, news);
+  if (wrong) throw new Error(`A task cannot go ${wrong}.`);
+  yield* set(found.status_state as State);
 }
 
 /** Below this many bytes a tail is cheaper to fold at each read than to fold once and store, while more comes in. */
@@ -187,7 +160,8 @@ function* foldTail(task: number): Steps<void> {
   const row = yield* first(TASK_BY_KEY, task);
   if (!row) return;
   const whole = withTail(row, yield* eventsAfter(task, row.folded));
-  yield* first(SET_CONTENT, whole.artifacts, whole.history, whole.metadata, whole.folded, task);
+  const { status_message, artifacts, history, metadata, folded } = whole;
+  yield* first(SET_CONTENT, status_message, artifacts, history, metadata, folded, task);
   yield* first(SET_HEAD_FOLDED, sizeOf(whole), task);
 }
 

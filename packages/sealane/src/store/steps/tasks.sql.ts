@@ -60,17 +60,15 @@ export const TAILS = sql<EventRow & { readonly task: number }>(`
   FROM tasks JOIN events ON events.task = tasks.k AND events.seq > tasks.folded
   WHERE tasks.k IN (${GROUP_KEYS}) ORDER BY events.task, events.seq`);
 export const STATE_OF = sql<{ status_state: string }>(`SELECT status_state FROM tasks WHERE k = ?`);
-/** Both only from the state that the writer has checked its move from. */
+/** Only from the state that the writer has checked its move from. */
 export const SET_STATUS = sql<{ k: number }>(`
-  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?, updated_at = ?
-  WHERE k = ? AND status_state = ? {changed}`);
-export const SET_STATE = sql<{ k: number }>(`
   UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ?
   WHERE k = ? AND status_state = ? {changed}`);
 export const SET_SNAPSHOT = sql(`
   UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?,
     artifacts = ?, history = ?, metadata = ?, updated_at = ?, folded = ? WHERE k = ?`);
-export const SET_CONTENT = sql(`UPDATE tasks SET artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
+export const SET_CONTENT = sql(`
+  UPDATE tasks SET status_message = ?, artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
 export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
 export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
 export const DELETE_TASK = sql(`DELETE FROM tasks WHERE k = ?`);
