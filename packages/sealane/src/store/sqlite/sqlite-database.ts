@@ -129,7 +129,9 @@ const inSqlite = (text: string): string =>
     .replaceAll('{lock-free}', '')
     .replaceAll('{lock}', '')
     .replaceAll('{new-key}', '')
-    .replaceAll('{changed}', '');
+    .replaceAll('{changed}', '')
+    // SQLite looks at the value of a plain parameter when it plans, and so plans anew at every execution.
+    .replaceAll('LIMIT ?', 'LIMIT CAST(? AS INTEGER)');
 
 /** A statement on a connection: takes its parameters, answers its rows. */
 type Execute = (...params: readonly Param[]) => readonly object[];

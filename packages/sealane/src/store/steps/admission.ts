@@ -49,12 +49,12 @@ export const assembleAdmitted = (admission: Admission, outcome: AdmitOutcome): A
   if (outcome.again) return { task: outcome.task, events: [], again: true };
   const { task, lane, isStarted, ahead } = outcome;
   const news = admissionEvents(admission, isStarted, ahead);
-  const row = { ...admissionRow(admission, news), k: task };
-  const history = `[${JSON.stringify(admission.message)}]`;
+  const row = admissionRow(admission, news);
   const keys = { task, lane, epoch: 1, turn: 1, seq: news.length };
   return {
     task: storedTask(
-      { ...row, history, folded: news.length },
+      row,
+      { ...row, history: `[${JSON.stringify(admission.message)}]`, folded: news.length },
       isStarted ? undefined : { position: ahead, queuedAt: admission.at },
     ),
     events: numbered(task, 1, news, admission.at, []).committed,

@@ -20,11 +20,28 @@ export const isoOf = (at: Instant): string => {
 /** A row of the log: task, number, time, text. */
 export type LogRow = readonly [task: number, seq: number, at: Instant, data: string];
 
+/** What is said at length comes last: so it can be cut out of the text of its event without reading that. */
+const inOrder = (event: NewEvent): object => {
+  if (event.kind === 'artifact-added') {
+    const { kind, append, lastChunk, metadata, artifact } = event;
+    return { kind, append, lastChunk, metadata, artifact };
+  }
+  if (event.kind === 'turn-ended') {
+    const { kind, state, reason, forced, metadata, message } = event;
+    return { kind, state, reason, forced, metadata, message };
+  }
+  if (event.kind === 'task-admitted') {
+    const { kind, state, metadata, queuedAt, queuePosition, message } = event;
+    return { kind, state, metadata, queuedAt, queuePosition, message };
+  }
+  return event;
+};
+
 /** Events as they stand in the log, and how long they are together. */
 export const inWords = (
   events: readonly NewEvent[],
 ): { readonly texts: readonly string[]; readonly length: number } => {
-  const texts = events.map((event) => JSON.stringify(event));
+  const texts = events.map((event) => JSON.stringify(inOrder(event)));
   return { texts, length: texts.reduce((sum, text) => sum + text.length, 0) };
 };
 
@@ -48,6 +65,9 @@ export const eventOf = ({ seq, at, data }: EventRow): Event => ({
   at: isoOf(at),
   event: JSON.parse(data) as NewEvent,
 });
+
+/** Told without reading it: `kind` is the first word of every event. */
+export const addsArtifact = ({ data }: EventRow): boolean => data.startsWith('{"kind":"artifact-added"');
 
 const ALL = Number.MAX_SAFE_INTEGER;
 

@@ -19,9 +19,11 @@ export function* list(scope: Scope, query: ListQuery): Steps<Page> {
   let done = 0;
   let length = 0;
   while (done < page.length && length < PAGE_LENGTH) {
-    const group = yield* light(page.slice(done, done + GROUP).map(({ k }) => k));
-    for (const found of yield* loadGroup(group)) {
-      const task = query.withArtifacts ? found : { ...found, artifacts: '[]' };
+    const group = yield* thatFit(
+      PAGE_LENGTH - length,
+      page.slice(done, done + GROUP).map(({ k }) => k),
+    );
+    for (const task of yield* loadGroup(group, query.withArtifacts)) {
       tasks.push(task);
       length += task.history.length + task.artifacts.length;
     }
@@ -35,12 +37,12 @@ export function* list(scope: Scope, query: ListQuery): Steps<Page> {
 /** Tasks can be large, and a page is one text on its way to its caller: it ends early when it has as much as this. */
 const PAGE_LENGTH = 16 * 1024 * 1024;
 
-/** So many of these tasks, at least one, that they are not too much to have in mind at the same time. */
-function* light(keys: readonly number[]): Steps<readonly number[]> {
+/** So many of these tasks that the last of them fills the room: more would be too much to have in mind at once. */
+function* thatFit(room: number, keys: readonly number[]): Steps<readonly number[]> {
   const sizes = new Map((yield* all(SIZES, ...inGroup(keys))).map(({ task, size }) => [task, size]));
   let length = 0;
-  const heavy = keys.findIndex((key) => (length += sizes.get(key) ?? 0) > PAGE_LENGTH);
-  return heavy === -1 ? keys : keys.slice(0, Math.max(heavy, 1));
+  const last = keys.findIndex((key) => (length += sizes.get(key) ?? 0) >= room);
+  return last === -1 ? keys : keys.slice(0, last + 1);
 }
 
 interface Filter {

@@ -33,7 +33,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   if (row && (row.owner !== request.owner || row.tenant !== request.tenant)) return { ok: false, why: 'absent' };
   const event: NewEvent = { kind: 'task-put', state: snapshot.state, snapshot };
   const iso = isoOf(at);
-  const content = contentOf(snapshot, iso);
+  const content = columnsOf(snapshot, iso);
   const ended = isTerminal(snapshot.state) ? 1 : 0;
   if (row) {
     yield* first(LOCK_HEAD, row.k);
@@ -84,7 +84,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
 }
 
 /** The columns of a snapshot, in the order of `SET_SNAPSHOT`. */
-const contentOf = (snapshot: TaskSnapshot, iso: string) => ({
+const columnsOf = (snapshot: TaskSnapshot, iso: string) => ({
   status_state: snapshot.state,
   open: openFlag(snapshot.state),
   status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,

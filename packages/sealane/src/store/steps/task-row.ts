@@ -1,10 +1,12 @@
-import { canMove, type Event, fold, isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
+import { canMove, type Event, isTerminal, type NewEvent, type State } from '#domain';
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
-import { eventOf, eventsAfter } from './event-log.ts';
+import { type Content, contentOf } from './content.ts';
 import { TURN, TURNS_AHEAD } from './lanes.sql.ts';
 import { all, first, type Steps } from './step.ts';
 import {
+  type EventRow,
+  EVENTS_AFTER,
   type HeadRow,
   inGroup,
   SET_CONTENT,
@@ -33,33 +35,12 @@ export function* visibleTask(scope: Scope, id: string): Steps<TaskRow | undefine
   return row && inScope(scope, row) ? row : undefined;
 }
 
-export const snapshotOf = (row: TaskRow): TaskSnapshot => ({
-  state: row.status_state as State,
-  statusAt: row.status_timestamp,
-  artifacts: JSON.parse(row.artifacts),
-  history: JSON.parse(row.history),
-  metadata: JSON.parse(row.metadata),
-  ...(row.status_message !== null && { statusMessage: JSON.parse(row.status_message) }),
-});
-
-/** A row with its content brought up to date by the events it has not folded yet. */
-const withTail = (row: TaskRow, tail: readonly Event[]): TaskRow => {
-  if (tail.length === 0) return row;
-  const snapshot = fold(snapshotOf(row), tail);
-  return {
-    ...row,
-    status_state: snapshot.state,
-    status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
-    status_timestamp: snapshot.statusAt,
-    artifacts: JSON.stringify(snapshot.artifacts),
-    history: JSON.stringify(snapshot.history),
-    metadata: JSON.stringify(snapshot.metadata),
-    folded: tail.at(-1)?.seq ?? row.folded,
-  };
-};
-
 /** What the port promises of a row: the whole task as of event `seq`. */
-export const storedTask = (row: TaskRow, queue?: { position: number; queuedAt: Instant }): StoredTask => ({
+export const storedTask = (
+  row: Omit<TaskRow, 'k' | keyof Content>,
+  content: Content,
+  queue?: { position: number; queuedAt: Instant },
+): StoredTask => ({
   id: row.id,
   contextId: row.context_id,
   owner: row.owner,
@@ -68,21 +49,25 @@ export const storedTask = (row: TaskRow, queue?: { position: number; queuedAt: I
   dialect: row.dialect,
   lane: row.session,
   direct: row.direct === 1,
-  state: row.status_state as State,
-  statusMessage: row.status_message,
-  statusAt: row.status_timestamp,
+  state: content.status_state as State,
+  statusMessage: content.status_message,
+  statusAt: content.status_timestamp,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
-  artifacts: row.artifacts,
-  history: row.history,
-  metadata: row.metadata,
-  seq: row.folded,
+  artifacts: content.artifacts,
+  history: content.history,
+  metadata: content.metadata,
+  seq: content.folded,
   ...(queue && { queuePosition: queue.position, queuedAt: queue.queuedAt }),
 });
 
+function* tailOf(row: TaskRow): Steps<readonly EventRow[]> {
+  return yield* all(EVENTS_AFTER, row.k, row.folded, Number.MAX_SAFE_INTEGER);
+}
+
 /** The task with everything that has happened to it, and its place in its lane while it waits. */
 export function* loadTask(row: TaskRow): Steps<StoredTask> {
-  return yield* inLane(withTail(row, yield* eventsAfter(row.k, row.folded)));
+  return yield* inLane(row, contentOf(row, yield* tailOf(row)));
 }
 
 export function* reloadTask(task: number): Steps<StoredTask> {
@@ -92,24 +77,26 @@ export function* reloadTask(task: number): Steps<StoredTask> {
 }
 
 /** At most `GROUP` tasks, in the order of their keys; one that is gone is left out. */
-export function* loadGroup(keys: readonly number[]): Steps<readonly StoredTask[]> {
+export function* loadGroup(keys: readonly number[], withArtifacts: boolean): Steps<readonly StoredTask[]> {
   const params = inGroup(keys);
   const rows = new Map((yield* all(TASKS_BY_KEY, ...params)).map((row) => [row.k, row]));
   const tails = Map.groupBy(yield* all(TAILS, ...params), ({ task }) => task);
   const tasks: StoredTask[] = [];
   for (const key of keys) {
     const row = rows.get(key);
-    if (row) tasks.push(yield* inLane(withTail(row, (tails.get(key) ?? []).map(eventOf))));
+    if (!row) continue;
+    const task = yield* inLane(row, contentOf(row, tails.get(key) ?? [], withArtifacts));
+    tasks.push(withArtifacts ? task : { ...task, artifacts: '[]' });
   }
   return tasks;
 }
 
-function* inLane(whole: TaskRow): Steps<StoredTask> {
-  if (whole.status_state !== 'submitted') return storedTask(whole);
-  const turn = yield* first(TURN, whole.k);
-  if (!turn || turn.holder !== null) return storedTask(whole);
+function* inLane(row: TaskRow, content: Content): Steps<StoredTask> {
+  if (content.status_state !== 'submitted') return storedTask(row, content);
+  const turn = yield* first(TURN, row.k);
+  if (!turn || turn.holder !== null) return storedTask(row, content);
   const ahead = yield* first(TURNS_AHEAD, turn.lane, turn.lane, turn.place);
-  return storedTask(whole, { position: ahead?.n ?? 0, queuedAt: turn.queued_at });
+  return storedTask(row, content, { position: ahead?.n ?? 0, queuedAt: turn.queued_at });
 }
 
 /** Nothing sets a state but a move of the table; a step that tries is wrong, and writes nothing. */
@@ -159,10 +146,10 @@ export function* foldLongTurn(task: number, head: HeadRow): Steps<void> {
 function* foldTail(task: number): Steps<void> {
   const row = yield* first(TASK_BY_KEY, task);
   if (!row) return;
-  const whole = withTail(row, yield* eventsAfter(task, row.folded));
-  const { status_message, artifacts, history, metadata, folded } = whole;
+  const content = contentOf(row, yield* tailOf(row));
+  const { status_message, artifacts, history, metadata, folded } = content;
   yield* first(SET_CONTENT, status_message, artifacts, history, metadata, folded, task);
-  yield* first(SET_HEAD_FOLDED, sizeOf(whole), task);
+  yield* first(SET_HEAD_FOLDED, sizeOf(content), task);
 }
 
 export const sizeOf = (row: Pick<TaskRow, 'artifacts' | 'history' | 'metadata'>): number =>
