@@ -120,7 +120,8 @@ const migrate = (database: DatabaseSync, version: number): void => {
   }
 };
 
-const inSqlite = (text: string): string =>
+/** A statement as this database understands it. */
+export const inSqlite = (text: string): string =>
   text
     .replaceAll('{lasting-key}', 'INTEGER PRIMARY KEY AUTOINCREMENT')
     .replaceAll('{key}', 'INTEGER PRIMARY KEY')

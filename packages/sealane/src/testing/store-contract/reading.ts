@@ -2,6 +2,7 @@ import type { Artifact, JsonObject, Message, NewEvent } from '#domain';
 
 import {
   accepted,
+  agentMessage,
   chunk,
   foldedUpTo,
   kindsOf,
@@ -71,6 +72,43 @@ export const describeReading = ({ it, expect }: Suite): void => {
     await check();
     accepted(await c.tasks.finish(run.token, [chunk(' end'), turnEnded('canceled', 'done')], c.later(), true));
     await check();
+  });
+
+  it('a turn of any shape gives the task that its log says, to everybody who asks', async (c) => {
+    const me = await c.instance();
+    const words = '"}],"message":{"kind":"turn-ended"} \\ \u{1f9ad}';
+    const whole = (text: string, artifactId = 'a'): NewEvent & { kind: 'artifact-added' } => ({
+      kind: 'artifact-added',
+      artifact: { artifactId, parts: [{ text }] },
+    });
+    const shapes: readonly (readonly NewEvent[])[] = [
+      [turnEnded('completed')],
+      [turnEnded('input-required', words)],
+      [whole(words), turnEnded('completed')],
+      [whole(words), turnEnded('completed', words)],
+      [{ ...whole(words), lastChunk: true }, turnEnded('completed', 'yes')],
+      [{ ...whole(words), lastChunk: true, metadata: { n: 1 } }, turnEnded('completed', 'yes')],
+      [whole('one'), whole('two'), turnEnded('completed', 'yes')],
+      [whole('one'), whole('two', 'b'), turnEnded('completed', 'yes')],
+      [whole('one'), chunk('two', 'a'), turnEnded('completed', 'yes')],
+      [whole('x'.repeat(5000)), turnEnded('completed', 'yes')],
+      [{ ...turnEnded('failed', words), reason: 'error', metadata: { n: [1] } } as NewEvent],
+      [whole(words), { ...turnEnded('canceled', words), forced: true } as NewEvent],
+      [{ message: agentMessage(words), state: 'completed', kind: 'turn-ended' }],
+    ];
+    for (const metadata of [undefined, { kept: '"message":' }]) {
+      for (const events of shapes) {
+        const { token } = await c.start(me, { ...(metadata && { metadata }), message: c.message(words) });
+        const finished = accepted(await c.tasks.finish(token, events, c.later(), true));
+        const [task, log] = [await c.task(token.taskId), await c.log(token.taskId)];
+        expect(snapshotOf(task)).toEqual(foldedUpTo(log, log.length));
+        expect(finished.task).toEqual(task);
+        const listed = async (withArtifacts: boolean) =>
+          (await c.list({ withArtifacts })).tasks.find(({ id }) => id === task.id);
+        expect(await listed(true)).toEqual(task);
+        expect(await listed(false)).toEqual({ ...task, artifacts: '[]' });
+      }
+    }
   });
 
   it('a long task is listed as it is found', async (c) => {
