@@ -75,8 +75,7 @@ export const createStepStorage = (driver: Driver): Storage => {
       },
       remember: (run, ref) => driver.write('remember', run, ref),
       finish: async (run, events, at, release) => {
-        const seen = fresh.get(run.taskId);
-        const before = seen && isSpliceable(seen, events) ? seen : undefined;
+        const before = isSpliceable(events) ? fresh.get(run.taskId) : undefined;
         const result = await driver.write('finish', run, events, at, release, before?.seq);
         if (!result.ok) return result;
         fresh.delete(run.taskId);

@@ -1,8 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 
+import type { NewEvent } from '#domain';
+
 import { MIGRATIONS } from '../schema.sql.ts';
 import { READS, WRITES } from '../steps/index.ts';
+import type { Steps } from '../steps/step.ts';
+import type { Admission } from '../task-store.ts';
 import { createStepRunner, inSqlite } from './sqlite-database.ts';
 
 /** A database that remembers what it was asked to prepare. */
@@ -14,19 +18,63 @@ class Listening extends DatabaseSync {
   }
 }
 
+const open = () => {
+  const database = new Listening(':memory:');
+  database.function('now_ms', () => 0);
+  for (const statement of MIGRATIONS.flat()) database.exec(inSqlite(statement));
+  const runner = createStepRunner(database);
+  return { database, run: <T>(steps: Steps<T>): T => runner(steps, new Set<string>()) };
+};
+
 describe('a statement', () => {
   it('is planned once: the planner does not look at a parameter that changes', () => {
-    using database = new Listening(':memory:');
-    database.function('now_ms', () => 0);
-    for (const statement of MIGRATIONS.flat()) database.exec(inSqlite(statement));
-    const run = createStepRunner(database);
+    const { database, run } = open();
+    using _ = database;
     const nobody = { owner: 'o', tenant: '' };
-    run(READS.list(nobody, { limit: 10, order: 'updated', withArtifacts: false }), new Set());
-    run(READS.list('all', { limit: 10, order: 'inserted', withArtifacts: true }), new Set());
-    run(READS.listAudit({ limit: 10 }), new Set());
-    run(WRITES.expire(0, 10), new Set());
+    run(READS.list(nobody, { limit: 10, order: 'updated', withArtifacts: false }));
+    run(READS.list('all', { limit: 10, order: 'inserted', withArtifacts: true }));
+    run(READS.listAudit({ limit: 10 }));
+    run(WRITES.expire(0, 10));
     const limited = database.prepared.filter((text) => /\bLIMIT\b/.test(text));
     expect(limited.length).toBeGreaterThan(4);
     expect(limited.filter((text) => /\bLIMIT \?/.test(text))).toEqual([]);
+  });
+});
+
+describe('a turn', () => {
+  const admission = (id: string): Admission => ({
+    id,
+    contextId: id,
+    owner: 'o',
+    tenant: '',
+    agent: 'a',
+    dialect: '1.0',
+    session: id,
+    direct: false,
+    message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] },
+    metadata: {},
+    call: {},
+    at: 1,
+    slot: { instance: 'me' },
+    limits: { laneWaiting: 10, ownerWaiting: 0 },
+  });
+
+  it('is folded once if it was long, and else by those who read it', () => {
+    const { database, run } = open();
+    using _ = database;
+    const foldedAfter = (id: string, text: string): unknown => {
+      const admitted = run(WRITES.admit(admission(id)));
+      if (!admitted.ok || admitted.value.again) throw new Error('It was not admitted.');
+      const { task, lane } = admitted.value;
+      const artifact = { artifactId: 'a', parts: [{ text }] };
+      const events: NewEvent[] = [
+        { kind: 'artifact-added', artifact },
+        { kind: 'turn-ended', state: 'completed' },
+      ];
+      run(WRITES.finish({ taskId: id, task, lane, epoch: 1 }, events, 2, true));
+      return database.prepare('SELECT folded, tail FROM tasks JOIN heads ON task = k WHERE k = ?').get(task);
+    };
+    expect(foldedAfter('short', 'x'.repeat(3000))).toMatchObject({ folded: 0 });
+    expect(foldedAfter('long', 'x'.repeat(5000))).toEqual({ folded: 4, tail: 0 });
   });
 });

@@ -58,8 +58,7 @@ const restOf = ({ data }: EventRow, words: RegExp): string | undefined => {
 const spliced = (row: TaskRow, tail: readonly EventRow[]): Content | undefined => {
   const [admitted, started, ...rest] = tail;
   const end = rest.pop();
-  if (row.folded > 0 || !admitted || !started || !STARTED.test(started.data) || !end || rest.length > 1)
-    return undefined;
+  if (!admitted || !started || !STARTED.test(started.data) || !end || rest.length > 1) return undefined;
   const asked = restOf(admitted, ADMITTED);
   const artifact = rest[0] ? restOf(rest[0], ADDED) : '';
   const answer = restOf(end, ENDED);

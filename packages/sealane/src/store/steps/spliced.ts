@@ -3,16 +3,15 @@ import type { Event, NewEvent } from '#domain';
 import type { StoredTask } from '../task-store.ts';
 
 /**
- * The commonest turn of all, whole artifacts and an end, for those who know what the task was before: JSON text is put
- * behind JSON text, where anything else is folded.
+ * The commonest turn of all, artifacts in one piece and an end, for those who know the task as it was admitted: JSON text
+ * is put behind JSON text, where anything else is folded.
  */
-export const isSpliceable = (task: StoredTask, events: readonly NewEvent[]): boolean => {
+export const isSpliceable = (events: readonly NewEvent[]): boolean => {
   const end = events.at(-1);
   if (end?.kind !== 'turn-ended' || end.reason !== undefined || end.forced || end.metadata) return false;
-  if (task.artifacts !== '[]' || task.history === '[]') return false;
   const ids = new Set<string>();
   for (const event of events.slice(0, -1)) {
-    if (event.kind !== 'artifact-added' || event.append || ids.has(event.artifact.artifactId)) return false;
+    if (event.kind !== 'artifact-added' || ids.has(event.artifact.artifactId)) return false;
     ids.add(event.artifact.artifactId);
   }
   return true;

@@ -93,6 +93,8 @@ export const describeReading = ({ it, expect }: Suite): void => {
       [whole('one'), chunk('two', 'a'), turnEnded('completed', 'yes')],
       [whole('x'.repeat(5000)), turnEnded('completed', 'yes')],
       [{ ...turnEnded('failed', words), reason: 'error', metadata: { n: [1] } } as NewEvent],
+      [whole(words), { ...turnEnded('completed', words), metadata: { n: [1] } } as NewEvent],
+      [whole(words), { ...turnEnded('failed', words), reason: 'error' } as NewEvent],
       [whole(words), { ...turnEnded('canceled', words), forced: true } as NewEvent],
       [{ message: agentMessage(words), state: 'completed', kind: 'turn-ended' }],
     ];

@@ -103,6 +103,11 @@ export const describeRuns = ({ it, expect }: Suite): void => {
   it('nothing sets a state but a move of the table: a step that tries is rejected and writes nothing', async (c) => {
     const run = await c.start(await c.instance(), { session: c.name('main') });
     const { taskId } = run.token;
+    const atWork = await c.task(taskId);
+    expect(
+      await isRejected(c.tasks.append(run.token, [{ kind: 'status-reported', state: 'submitted' }], c.later())),
+    ).toBe(true);
+    expect(await c.task(taskId)).toEqual(atWork);
     await c.append(run, question('which one?'));
     const [before, log] = [await c.task(taskId), await c.log(taskId)];
     const end = [chunk('x'), turnEnded('completed')];
