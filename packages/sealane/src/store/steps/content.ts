@@ -1,6 +1,6 @@
 import { fold, type State, type TaskSnapshot } from '#domain';
 
-import { addsArtifact, eventOf } from './event-log.ts';
+import { addsArtifact, eventOf, isoOf } from './event-log.ts';
 import type { EventRow, TaskRow } from './tasks.sql.ts';
 
 /** What events change of a task's row, as of event `folded`. */
@@ -13,9 +13,7 @@ export type Content = Pick<
 export const contentOf = (row: TaskRow, tail: readonly EventRow[], withArtifacts = true): Content => {
   const last = tail.at(-1);
   if (!last) return row;
-  return (
-    spliced(row, tail) ?? folded(row, withArtifacts ? tail : tail.filter((event) => !addsArtifact(event)), last.seq)
-  );
+  return spliced(tail) ?? folded(row, withArtifacts ? tail : tail.filter((event) => !addsArtifact(event)), last.seq);
 };
 
 const folded = (row: TaskRow, tail: readonly EventRow[], seq: number): Content => {
@@ -43,7 +41,7 @@ const snapshotOf = (row: TaskRow): TaskSnapshot => ({
 const ADMITTED = /^\{"kind":"task-admitted","state":"submitted","message":/;
 const STARTED = /^\{"kind":"run-started","state":"working",/;
 const ADDED = /^\{"kind":"artifact-added",(?:"lastChunk":true,)?"artifact":/;
-const ENDED = /^\{"kind":"turn-ended","state":"[a-z-]+"(?:,"message":|(?=\}$))/;
+const ENDED = /^\{"kind":"turn-ended","state":"([a-z-]+)"(?:,"message":|(?=\}$))/;
 
 /** What comes after the first words of an event, without the brace that closes it. */
 const restOf = ({ data }: EventRow, words: RegExp): string | undefined => {
@@ -55,7 +53,7 @@ const restOf = ({ data }: EventRow, words: RegExp): string | undefined => {
  * The same for a task of one plain turn with one artifact or none, as most are: put together from the texts of its events,
  * none of which has to be read. Nothing: there is more to it.
  */
-const spliced = (row: TaskRow, tail: readonly EventRow[]): Content | undefined => {
+const spliced = (tail: readonly EventRow[]): Content | undefined => {
   const [admitted, started, ...rest] = tail;
   const end = rest.pop();
   if (!admitted || !started || !STARTED.test(started.data) || !end || rest.length > 1) return undefined;
@@ -64,9 +62,10 @@ const spliced = (row: TaskRow, tail: readonly EventRow[]): Content | undefined =
   const answer = restOf(end, ENDED);
   if (asked === undefined || artifact === undefined || answer === undefined) return undefined;
   return {
-    status_state: row.status_state,
+    // Not what the row has, which may have been read a moment before its events.
+    status_state: ENDED.exec(end.data)?.[1] ?? '',
+    status_timestamp: isoOf(end.at),
     status_message: answer === '' ? null : answer,
-    status_timestamp: row.status_timestamp,
     artifacts: `[${artifact}]`,
     history: answer === '' ? `[${asked}]` : `[${asked},${answer}]`,
     metadata: '{}',
