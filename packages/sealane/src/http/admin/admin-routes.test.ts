@@ -282,4 +282,11 @@ describe('the admin API', () => {
     database.close();
     await rm(file);
   });
+
+  it('says where a copy cannot be made, and what to do', async () => {
+    await using homeless = await openTestApp({ scratchDir: '/nowhere/at/all' });
+    const response = await fetch(`${homeless.url}/admin/backup`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
+    expect(response.status).toBe(503);
+    expect(await response.text()).toMatch(/cannot be made in \/nowhere\/at\/all .*TMPDIR/);
+  });
 });

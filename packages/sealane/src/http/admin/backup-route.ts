@@ -8,6 +8,16 @@ import { SealaneError } from '#domain';
 import { holderOf } from '../access.ts';
 import type { AdminScope } from './admin-routes.ts';
 
+const makeFolder = (parent: string): Promise<string> =>
+  mkdtemp(join(parent, 'sealane-backup-')).catch((cause: unknown) => {
+    throw new SealaneError(
+      'unavailable',
+      `The copy cannot be made in ${parent} (${cause instanceof Error ? cause.message : String(cause)}). Start the ` +
+        'service with TMPDIR set to a folder that it may write to.',
+      { cause },
+    );
+  });
+
 /** A consistent copy of the store: made beside it while the service runs, sent, and removed again. */
 export const addBackupRoute = ({ add, deps, options }: AdminScope): void => {
   const { upkeep, audit, description } = deps.storage;
@@ -19,7 +29,7 @@ export const addBackupRoute = ({ add, deps, options }: AdminScope): void => {
           `The store (${description}) is not one file: back it up with its own tools.`,
         );
       }
-      const folder = await mkdtemp(join(options.scratchDir ?? tmpdir(), 'sealane-backup-'));
+      const folder = await makeFolder(options.scratchDir ?? tmpdir());
       const cleanUp = (): Promise<void> => rm(folder, { recursive: true, force: true });
       try {
         const file = join(folder, 'tasks.db');
