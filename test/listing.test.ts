@@ -35,6 +35,14 @@ describe('a list', () => {
     expect(await pagesOf(roomy.client, {})).toHaveLength(1);
   });
 
+  it('of many tasks that are large together has smaller pages, too', async () => {
+    const bytes = 2_000_000;
+    await using roomy = await openService({ settings: { eventBytes: bytes, artifactBytes: bytes, taskBytes: bytes } });
+    for (let number = 0; number < 16; number += 1) await roomy.client.send('@big 1700000');
+    const pages = await pagesOf(roomy.client, { includeArtifacts: true });
+    expect(pages.map(({ length }) => length)).toEqual([10, 6]);
+  });
+
   it('has newest statuses first, four members always, and no artifacts unless they are asked for', async () => {
     const client = await service.clientOf('lister');
     expect(await client.list()).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 });

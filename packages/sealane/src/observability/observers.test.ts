@@ -1,8 +1,9 @@
+import { pino } from 'pino';
 import { expect, it } from 'vitest';
 
 import type { Run } from '#store';
 
-import { combineObservers } from './observers.ts';
+import { combineObservers, createLogObserver } from './observers.ts';
 
 it('what an agent gives as its reason is told when it is a word, and else not, since it could be what somebody said', () => {
   const told: unknown[] = [];
@@ -23,4 +24,16 @@ it('what an agent gives as its reason is told when it is a word, and else not, s
   expect(end()).toEqual([undefined, undefined]);
   for (const words of ['My card is 4111 1111', 'a"} 1\nb', 'x'.repeat(41), ''])
     expect(end(words)).toEqual(['other', 'other']);
+});
+
+it('a run is in the log by the name that its own calls carry, so that two runs of a task can be told apart', () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const token = { taskId: 'task', task: 1, lane: 1, epoch: 1 };
+  const run = { token, agent: 'a', turn: 2, attempt: 3 } as Run;
+  createLogObserver(log).runStarted?.(run, 'own')?.ended('completed');
+  expect(lines.map(({ msg, runId }) => [msg, runId])).toEqual([
+    ['run started', 'task.2.3'],
+    ['run ended', 'task.2.3'],
+  ]);
 });

@@ -41,6 +41,12 @@ describe('methods of 0.1', () => {
     expect(request.message).not.toHaveProperty('taskId');
   });
 
+  it('say what media types the caller can take', async () => {
+    const { request } = await sendWith({ acceptedOutputModes: ['text/html'] });
+    expect(request).toMatchObject({ outputModes: ['text/html'] });
+    expect((await sendWith()).request.outputModes).toBe(undefined);
+  });
+
   it('give each message an id of its own, the same to a repetition under an idempotency key', async () => {
     const idOf = async (more?: object, key?: string) =>
       (await sendWith(more, key === undefined ? {} : { 'idempotency-key': key })).request.message.messageId;
