@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 import { openStore, type Storage } from 'sealane/store';
 import { expect, it } from 'vitest';
 import { createGateAgent } from './support/gate-agent.ts';
@@ -58,4 +60,31 @@ it('a run that loses its lease while its last words are on their way does not en
   await bury();
   (await gate.startedAt(1)).end();
   expect((await working).status.state).toBe('TASK_STATE_COMPLETED');
+});
+
+it('a run that loses its lease while it is ended by force writes nothing: whoever takes over ends its task', async () => {
+  await using storage = await openStore('memory');
+  const ready = Promise.withResolvers<void>();
+  const { store, lose, bury } = losing(storage, ready.promise);
+  const gate = createGateAgent({ ignoresAbort: true });
+  await using service = await openService({
+    store,
+    agents: { gate: { connector: gate.connector, recovery: 'retry' } },
+    settings: { leaseMs: 600_000, renewMs: 20, pollMs: 20, retryMs: 1, cancelGraceMs: 20 },
+  });
+  const working = service.client.send('work');
+  const run = await gate.startedAt(0);
+  await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: 'half' }] } });
+  await new Promise(setImmediate);
+  await service.client.cancel(run.turn.taskId);
+  // The time that it has to die is over by then, and its end waits for what it has said.
+  await setTimeout(100);
+  await lose();
+  ready.resolve();
+  await setTimeout(100);
+  await bury();
+  const task = await working;
+  expect(task.status.state).toBe('TASK_STATE_CANCELED');
+  expect(task.metadata?.['forced']).toBe(undefined);
+  run.end();
 });
