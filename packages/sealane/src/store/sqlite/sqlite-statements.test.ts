@@ -59,22 +59,28 @@ describe('a turn', () => {
     limits: { laneWaiting: 10, ownerWaiting: 0 },
   });
 
-  it('is folded once if it was long, and else by those who read it', () => {
+  it('is folded once if its task is long, and else by those who read it', () => {
     const { database, run } = open();
     using _ = database;
-    const foldedAfter = (id: string, text: string): unknown => {
+    const foldedAfter = (id: string, ...texts: readonly string[]): unknown => {
       const admitted = run(WRITES.admit(admission(id)));
       if (!admitted.ok || admitted.value.again) throw new Error('It was not admitted.');
       const { task, lane } = admitted.value;
-      const artifact = { artifactId: 'a', parts: [{ text }] };
-      const events: NewEvent[] = [
-        { kind: 'artifact-added', artifact },
-        { kind: 'turn-ended', state: 'completed' },
-      ];
-      run(WRITES.finish({ taskId: id, task, lane, epoch: 1 }, events, 2, true));
+      const token = { taskId: id, task, lane, epoch: 1 };
+      for (const text of texts) {
+        const said: NewEvent = {
+          kind: 'artifact-added',
+          append: true,
+          artifact: { artifactId: 'a', parts: [{ text }] },
+        };
+        run(WRITES.append(token, [said], 2));
+      }
+      run(WRITES.finish(token, [{ kind: 'turn-ended', state: 'completed' }], 3, true));
       return database.prepare('SELECT folded, tail FROM tasks JOIN heads ON task = k WHERE k = ?').get(task);
     };
     expect(foldedAfter('short', 'x'.repeat(3000))).toMatchObject({ folded: 0 });
     expect(foldedAfter('long', 'x'.repeat(5000))).toEqual({ folded: 4, tail: 0 });
+    // What came before was folded while it ran; else every read of it would parse all of that for these last words.
+    expect(foldedAfter('very long', 'x'.repeat(300_000), 'the end')).toEqual({ folded: 5, tail: 0 });
   });
 });

@@ -1,4 +1,4 @@
-import { type Event, isTerminal, type JsonObject, type Message, type NewEvent, runIdOf, type State } from '#domain';
+import { isTerminal, type JsonObject, type Message, type NewEvent, runIdOf, type State } from '#domain';
 
 import type {
   Admission,
@@ -29,12 +29,10 @@ import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.t
 import { makeReady } from './lanes.ts';
 import { SAVE_WEBHOOK } from './outbox.sql.ts';
 import { first, StepConflict, type Steps, wake } from './step.ts';
-import { loadTask, setStatus, visibleTask } from './task-row.ts';
+import { appendFromOutside, loadTask, setStatus, visibleTask } from './task-row.ts';
 import {
   ADVANCE_EPOCH,
-  ADVANCE_TASK,
   FIND_IDEMPOTENCY,
-  type HeadRow,
   INSERT_HEAD,
   INSERT_IDEMPOTENCY,
   INSERT_TASK,
@@ -202,10 +200,10 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
     message,
     ...(!isStarted && { queuedAt: at, queuePosition: ahead }),
   };
-  const { texts, length } = inWords([received]);
-  const head = yield* first(ADVANCE_TASK, 1, length, 0, row.k);
-  if (!head) throw new StepConflict();
-  let committed = yield* appendEvent(row.k, head, received, at, texts);
+  const appended = yield* appendFromOutside(row.k, received, at);
+  if (!appended) throw new StepConflict();
+  const { head } = appended;
+  let { committed } = appended;
   yield* first(SET_TURNS, row.turns + 1, row.k);
   yield* insertTurn(row.k, place.value.lane, row.turns + 1, head.seq, { ...followUp, owner: row.owner }, isStarted);
   let epoch = head.epoch;
@@ -213,10 +211,9 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
     const started = yield* first(ADVANCE_EPOCH, 1, row.k);
     if (!started) throw new Error(`Task ${row.id} has no head.`);
     epoch = started.epoch;
-    committed = [
-      ...committed,
-      ...(yield* appendEvent(row.k, started, { kind: 'run-started', state: 'working', attempt: 1 }, at)),
-    ];
+    const begun = numbered(row.k, started.seq, [{ kind: 'run-started', state: 'working', attempt: 1 }], at);
+    yield* insertEvents(started, begun.rows);
+    committed = [...committed, ...begun.committed];
   }
   yield* setStatus(row.k, task.state, committed);
   yield* wake(row.id);
@@ -257,24 +254,11 @@ function* tellLiveRun(
 ): Steps<Result<Admitted>> {
   if (webhook) yield* addWebhook(row.k, webhook);
   const received: NewEvent = { kind: 'message-received', state: 'working', message };
-  const { texts, length } = inWords([received]);
-  const head = yield* first(ADVANCE_TASK, 1, length, 0, row.k);
-  if (!head) return { ok: false, why: 'terminal' };
-  const committed = yield* appendEvent(row.k, head, received, at, texts);
+  const appended = yield* appendFromOutside(row.k, received, at);
+  if (!appended) return { ok: false, why: 'terminal' };
+  const { committed } = appended;
   yield* setStatus(row.k, row.status_state as State, committed);
   yield* wake(row.id);
   const reloaded = yield* first(TASK_BY_ID, row.id);
   return { ok: true, value: { task: yield* loadTask(reloaded ?? row), events: committed, again: false } };
-}
-
-function* appendEvent(
-  task: number,
-  head: HeadRow,
-  event: NewEvent,
-  at: number,
-  texts?: readonly string[],
-): Steps<Event[]> {
-  const { rows, committed } = numbered(task, head.seq, [event], at, texts);
-  yield* insertEvents(head, rows);
-  return committed;
 }

@@ -1,12 +1,11 @@
 import type { NewEvent, State } from '#domain';
 
 import type { CancelRequest, Finished, Instant, Result, Scope, TaskId } from '../task-store.ts';
-import { insertEvents, inWords, numbered } from './event-log.ts';
 import { LOCK_LANE, SET_TURN_CANCEL, SET_TURN_ENDED, TURN, type TurnRow } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
 import { first, type Steps, wake } from './step.ts';
-import { endsTask, foldLongTurn, loadTask, reloadTask, setStatus, visibleTask } from './task-row.ts';
-import { ADVANCE_TASK, HEAD, LOCK_HEAD, SET_HEAD_CANCEL, type TaskRow } from './tasks.sql.ts';
+import { appendFromOutside, foldLongTask, loadTask, reloadTask, setStatus, visibleTask } from './task-row.ts';
+import { HEAD, LOCK_HEAD, SET_HEAD_CANCEL, type TaskRow } from './tasks.sql.ts';
 
 /** A turn that waits, or a question that nobody works on, ends here and now; a run is told and ends itself. */
 export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Steps<Result<CancelRequest>> {
@@ -17,17 +16,13 @@ export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant
   if (turn && turn.holder !== null && turn.ended === 0) {
     if (turn.cancel === 1) return { ok: true, value: { task: yield* loadTask(row), events: [], outcome: 'asked' } };
     const state = (yield* reloadTask(row.k)).state;
-    const event: NewEvent = { kind: 'cancel-requested', state, by };
-    const { texts, length } = inWords([event]);
-    const head = yield* first(ADVANCE_TASK, 1, length, 0, row.k);
-    if (!head) return { ok: false, why: 'terminal' };
-    const { rows, committed } = numbered(row.k, head.seq, [event], at, texts);
-    yield* insertEvents(head, rows);
-    yield* setStatus(row.k, state, committed);
+    const asked = yield* appendFromOutside(row.k, { kind: 'cancel-requested', state, by }, at);
+    if (!asked) return { ok: false, why: 'terminal' };
+    yield* setStatus(row.k, state, asked.committed);
     yield* first(SET_TURN_CANCEL, row.k);
     yield* first(SET_HEAD_CANCEL, row.k);
     yield* wake(row.id);
-    return { ok: true, value: { task: yield* reloadTask(row.k), events: committed, outcome: 'asked' } };
+    return { ok: true, value: { task: yield* reloadTask(row.k), events: asked.committed, outcome: 'asked' } };
   }
   const ended = yield* endNow(row, turn, { kind: 'turn-ended', state: 'canceled', reason: 'canceled' }, at);
   return ended.ok ? { ok: true, value: { ...ended.value, outcome: 'ended' } } : ended;
@@ -53,13 +48,11 @@ function* lockedTurn(row: TaskRow): Steps<TurnRow | undefined> {
 }
 
 function* endNow(row: TaskRow, turn: TurnRow | undefined, event: NewEvent, at: Instant): Steps<Result<Finished>> {
-  const { texts, length } = inWords([event]);
-  const head = yield* first(ADVANCE_TASK, 1, length, endsTask([event]) ? 1 : 0, row.k);
-  if (!head) return { ok: false, why: 'terminal' };
-  const { rows, committed } = numbered(row.k, head.seq, [event], at, texts);
-  yield* insertEvents(head, rows);
+  const ended = yield* appendFromOutside(row.k, event, at);
+  if (!ended) return { ok: false, why: 'terminal' };
+  const { head, committed } = ended;
   yield* setStatus(row.k, row.status_state as State, committed);
-  yield* foldLongTurn(row.k, head);
+  yield* foldLongTask(row.k, head);
   const task = yield* reloadTask(row.k);
   if (turn && turn.holder === null) yield* leaveLane(turn);
   else if (turn) yield* first(SET_TURN_ENDED, row.k);

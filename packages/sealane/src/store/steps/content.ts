@@ -13,21 +13,23 @@ export type Content = Pick<
 export const contentOf = (row: TaskRow, tail: readonly EventRow[], withArtifacts = true): Content => {
   const last = tail.at(-1);
   if (!last) return row;
-  return spliced(tail) ?? folded(row, withArtifacts ? tail : tail.filter((event) => !addsArtifact(event)), last.seq);
+  return plainTurn(tail) ?? folded(row, withArtifacts ? tail : tail.filter((event) => !addsArtifact(event)), last.seq);
 };
 
-const folded = (row: TaskRow, tail: readonly EventRow[], seq: number): Content => {
-  const snapshot = fold(snapshotOf(row), tail.map(eventOf));
-  return {
-    status_state: snapshot.state,
-    status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
-    status_timestamp: snapshot.statusAt,
-    artifacts: JSON.stringify(snapshot.artifacts),
-    history: JSON.stringify(snapshot.history),
-    metadata: JSON.stringify(snapshot.metadata),
-    folded: seq,
-  };
-};
+const folded = (row: TaskRow, tail: readonly EventRow[], seq: number): Content => ({
+  ...columnsOf(fold(snapshotOf(row), tail.map(eventOf))),
+  folded: seq,
+});
+
+/** A snapshot as a row has it, in the order of `SET_SNAPSHOT`. */
+export const columnsOf = (snapshot: TaskSnapshot): Omit<Content, 'folded'> => ({
+  status_state: snapshot.state,
+  status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
+  status_timestamp: snapshot.statusAt,
+  artifacts: JSON.stringify(snapshot.artifacts),
+  history: JSON.stringify(snapshot.history),
+  metadata: JSON.stringify(snapshot.metadata),
+});
 
 const snapshotOf = (row: TaskRow): TaskSnapshot => ({
   state: row.status_state as State,
@@ -53,7 +55,7 @@ const restOf = ({ data }: EventRow, words: RegExp): string | undefined => {
  * The same for a task of one plain turn with one artifact or none, as most are: put together from the texts of its events,
  * none of which has to be read. Nothing: there is more to it.
  */
-const spliced = (tail: readonly EventRow[]): Content | undefined => {
+const plainTurn = (tail: readonly EventRow[]): Content | undefined => {
   const [admitted, started, ...rest] = tail;
   const end = rest.pop();
   if (!admitted || !started || !STARTED.test(started.data) || !end || rest.length > 1) return undefined;

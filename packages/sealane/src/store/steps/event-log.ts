@@ -71,8 +71,9 @@ export const addsArtifact = ({ data }: EventRow): boolean => data.startsWith('{"
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
-export function* eventsAfter(task: number, after: number, limit = ALL): Steps<Event[]> {
-  return (yield* all(EVENTS_AFTER, task, after, limit)).map(eventOf);
+/** The log after number `after`, as it stands there. */
+export function* rowsAfter(task: number, after: number, limit = ALL): Steps<readonly EventRow[]> {
+  return yield* all(EVENTS_AFTER, task, after, limit);
 }
 
 type Telling = Pick<HeadRow, 'push'>;

@@ -1,6 +1,7 @@
-import { isTerminal, type NewEvent, type State, type TaskSnapshot } from '#domain';
+import { isTerminal, type NewEvent, type State } from '#domain';
 
 import type { PutTask, Result, Scope, StoredTask, TaskId } from '../task-store.ts';
+import { columnsOf } from './content.ts';
 import { insertEvents, isoOf, numbered } from './event-log.ts';
 import { LOCK_LANE, TURN } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
@@ -33,7 +34,8 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   if (row && (row.owner !== request.owner || row.tenant !== request.tenant)) return { ok: false, why: 'absent' };
   const event: NewEvent = { kind: 'task-put', state: snapshot.state, snapshot };
   const iso = isoOf(at);
-  const content = columnsOf(snapshot, iso);
+  const content = columnsOf({ ...snapshot, statusAt: snapshot.statusAt || iso });
+  const open = openFlag(snapshot.state);
   const ended = isTerminal(snapshot.state) ? 1 : 0;
   if (row) {
     yield* first(LOCK_HEAD, row.k);
@@ -49,7 +51,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
     if (!head) return { ok: false, why: 'absent' };
     yield* insertEvents(head, numbered(row.k, head.seq, [event], at).rows);
     if (row.context_id !== request.contextId) yield* first(SET_CONTEXT, request.contextId, row.k);
-    yield* first(SET_SNAPSHOT, ...Object.values(content), iso, head.seq, row.k);
+    yield* first(SET_SNAPSHOT, ...Object.values(content), open, iso, head.seq, row.k);
     yield* wake(row.id);
     return { ok: true, value: yield* reloadTask(row.k) };
   }
@@ -72,7 +74,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
     direct: 0,
     turns: 0,
     folded: 1,
-    open: content.open,
+    open,
   };
   const inserted = yield* first(INSERT_TASK, ...Object.values(fresh));
   if (!inserted) throw new Error('The database did not say which key the task got.');
@@ -82,17 +84,6 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   yield* wake(request.id);
   return { ok: true, value: yield* reloadTask(inserted.k) };
 }
-
-/** The columns of a snapshot, in the order of `SET_SNAPSHOT`. */
-const columnsOf = (snapshot: TaskSnapshot, iso: string) => ({
-  status_state: snapshot.state,
-  open: openFlag(snapshot.state),
-  status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
-  status_timestamp: snapshot.statusAt || iso,
-  artifacts: JSON.stringify(snapshot.artifacts),
-  history: JSON.stringify(snapshot.history),
-  metadata: JSON.stringify(snapshot.metadata),
-});
 
 /** Deletes a task that nobody works on; a waiting turn leaves its lane, which goes on. */
 export function* remove(scope: Scope, id: TaskId): Steps<Result<null>> {

@@ -1,7 +1,7 @@
 import type { Event, Seq } from '#domain';
 
 import type { Scope, StoredTask, TaskId } from '../task-store.ts';
-import { eventsAfter } from './event-log.ts';
+import { eventOf, rowsAfter } from './event-log.ts';
 import type { Steps } from './step.ts';
 import { loadTask, visibleTask } from './task-row.ts';
 
@@ -13,5 +13,5 @@ export function* find(scope: Scope, id: TaskId): Steps<StoredTask | undefined> {
 
 export function* read(scope: Scope, id: TaskId, after: Seq, limit: number): Steps<readonly Event[]> {
   const row = yield* visibleTask(scope, id);
-  return row ? yield* eventsAfter(row.k, after, limit) : [];
+  return row ? (yield* rowsAfter(row.k, after, limit)).map(eventOf) : [];
 }

@@ -5,7 +5,7 @@ import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.t
 import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF, TURN } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
 import { first, type Steps, wake } from './step.ts';
-import { endsTask, foldLongTail, foldLongTurn, reloadTask, setStatus } from './task-row.ts';
+import { endsTask, foldLongTail, foldLongTask, reloadTask, setStatus } from './task-row.ts';
 import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, LOCK_HEAD } from './tasks.sql.ts';
 
 /** What a run reports while it works. Touches the task's row only when its status changes. */
@@ -44,8 +44,8 @@ export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
 }
 
 /**
- * The turn's last events; with `release` the lane goes on in the same step. `known` is the
- * last event that the caller knows of: if these are the next, it need not be told what it can work out.
+ * The turn's last events; with `release` the lane goes on in the same step. `known` is the last event that the caller
+ * knows of: if these are the next, it need not be told what it can work out.
  */
 export function* finish(
   run: RunToken,
@@ -70,7 +70,7 @@ export function* finish(
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
   yield* insertTurnEvents(head, rows);
   yield* setStatus(run.task, 'working', committed);
-  yield* foldLongTurn(run.task, head);
+  yield* foldLongTask(run.task, head);
   const isKnown = head.seq - events.length === known;
   const task = isKnown ? undefined : yield* reloadTask(run.task);
   if (release) yield* releaseLane(run.lane, run.task);

@@ -2,11 +2,11 @@ import { canMove, type Event, isTerminal, type NewEvent, type State } from '#dom
 
 import type { Instant, Scope, StoredTask } from '../task-store.ts';
 import { type Content, contentOf } from './content.ts';
+import { insertEvents, inWords, numbered, rowsAfter } from './event-log.ts';
 import { TURN, TURNS_AHEAD } from './lanes.sql.ts';
 import { all, first, type Steps } from './step.ts';
 import {
-  type EventRow,
-  EVENTS_AFTER,
+  ADVANCE_TASK,
   type HeadRow,
   inGroup,
   SET_CONTENT,
@@ -61,13 +61,9 @@ export const storedTask = (
   ...(queue && { queuePosition: queue.position, queuedAt: queue.queuedAt }),
 });
 
-function* tailOf(row: TaskRow): Steps<readonly EventRow[]> {
-  return yield* all(EVENTS_AFTER, row.k, row.folded, Number.MAX_SAFE_INTEGER);
-}
-
 /** The task with everything that has happened to it, and its place in its lane while it waits. */
 export function* loadTask(row: TaskRow): Steps<StoredTask> {
-  return yield* inLane(row, contentOf(row, yield* tailOf(row)));
+  return yield* inLane(row, contentOf(row, yield* rowsAfter(row.k, row.folded)));
 }
 
 export function* reloadTask(task: number): Steps<StoredTask> {
@@ -97,6 +93,20 @@ function* inLane(row: TaskRow, content: Content): Steps<StoredTask> {
   if (!turn || turn.holder !== null) return storedTask(row, content);
   const ahead = yield* first(TURNS_AHEAD, turn.lane, turn.lane, turn.place);
   return storedTask(row, content, { position: ahead?.n ?? 0, queuedAt: turn.queued_at });
+}
+
+/** Appends an event from outside a run; nothing when the task has ended. The caller sets the status. */
+export function* appendFromOutside(
+  task: number,
+  event: NewEvent,
+  at: Instant,
+): Steps<{ readonly head: HeadRow; readonly committed: readonly Event[] } | undefined> {
+  const { texts, length } = inWords([event]);
+  const head = yield* first(ADVANCE_TASK, 1, length, endsTask([event]) ? 1 : 0, task);
+  if (!head) return undefined;
+  const { rows, committed } = numbered(task, head.seq, [event], at, texts);
+  yield* insertEvents(head, rows);
+  return { head, committed };
 }
 
 /** Nothing sets a state but a move of the table; a step that tries is wrong, and writes nothing. */
@@ -130,23 +140,23 @@ export function* setStatus(task: number, from: State, news: readonly Event[]): S
 
 /** Below this many bytes a tail is cheaper to fold at each read than to fold once and store, while more comes in. */
 const LONG_TAIL = 256 * 1024;
-/** The same for a turn that has ended. Most tasks are shorter than that, and are stored once: as their events. */
-const LONG_TURN = 4 * 1024;
+/** The same for a whole task whose turn has ended. Most are shorter than that, and are stored once: as their events. */
+const LONG_TASK = 4 * 1024;
 
 /** Folds a tail that has outgrown what is folded already: the work is proportional to what was appended since. */
 export function* foldLongTail(task: number, head: HeadRow): Steps<void> {
   if (head.tail >= LONG_TAIL && head.tail >= head.content) yield* foldTail(task);
 }
 
-/** Folds what is not worth to be folded at each read, now that nothing more comes in for a while. */
-export function* foldLongTurn(task: number, head: HeadRow): Steps<void> {
-  if (head.tail >= LONG_TURN) yield* foldTail(task);
+/** Folds a task that is too long to be folded at each read, now that nothing more comes in for a while. */
+export function* foldLongTask(task: number, head: HeadRow): Steps<void> {
+  if (head.content + head.tail >= LONG_TASK) yield* foldTail(task);
 }
 
 function* foldTail(task: number): Steps<void> {
   const row = yield* first(TASK_BY_KEY, task);
   if (!row) return;
-  const content = contentOf(row, yield* tailOf(row));
+  const content = contentOf(row, yield* rowsAfter(row.k, row.folded));
   const { status_message, artifacts, history, metadata, folded } = content;
   yield* first(SET_CONTENT, status_message, artifacts, history, metadata, folded, task);
   yield* first(SET_HEAD_FOLDED, sizeOf(content), task);

@@ -65,8 +65,8 @@ export const SET_STATUS = sql<{ k: number }>(`
   UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ?
   WHERE k = ? AND status_state = ? {changed}`);
 export const SET_SNAPSHOT = sql(`
-  UPDATE tasks SET status_state = ?, open = ?, status_message = ?, status_timestamp = ?,
-    artifacts = ?, history = ?, metadata = ?, updated_at = ?, folded = ? WHERE k = ?`);
+  UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, artifacts = ?, history = ?, metadata = ?,
+    open = ?, updated_at = ?, folded = ? WHERE k = ?`);
 export const SET_CONTENT = sql(`
   UPDATE tasks SET status_message = ?, artifacts = ?, history = ?, metadata = ?, folded = ? WHERE k = ?`);
 export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
