@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { inPostgres } from '../../packages/sealane/src/store/postgres/dialect.ts';
 import { ORPHANS, READY_LANES } from '../../packages/sealane/src/store/steps/lanes.sql.ts';
 import { list } from '../../packages/sealane/src/store/steps/list.ts';
-import { ENDED_BEFORE } from '../../packages/sealane/src/store/steps/records.sql.ts';
+import { COUNT_TURNS, ENDED_BEFORE } from '../../packages/sealane/src/store/steps/records.sql.ts';
 import type { Statement } from '../../packages/sealane/src/store/steps/step.ts';
 import type { State } from '../../packages/sealane/src/domain/index.ts';
 
@@ -19,8 +19,12 @@ const FILL = `
   FROM generate_series(1, 5000) AS n;
   INSERT INTO lanes (key, agent, owner, places, waiting, paused, rank, ready_at)
   SELECT 's' || n, 'echo', 'o' || n % 10, 1, 1, 0, n, 0 FROM generate_series(1, 500) AS n;
-  INSERT INTO turns (task, lane, place, number, message_seq, owner, call, queued_at, attempt, cancel, ended, holder)
-  SELECT n, n, 1, 1, 1, 'o' || n % 10, '{}', 0, 1, 0, 0, CASE WHEN n <= 500 THEN 'me' END FROM generate_series(1, 4000) AS n;
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) SELECT n, 3, 1, 1, 0, 0, 0, 0
+  FROM generate_series(4001, 9000) AS n;
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push,
+    lane, place, number, message_seq, owner, call, queued_at, attempt, turn_ended, holder)
+  SELECT n, 1, 0, 0, 0, 0, 0, 0, n, 1, 1, 1, 'o' || n % 10, '{}', 0, 1, 0, CASE WHEN n <= 500 THEN 'me' END
+  FROM generate_series(1, 4000) AS n;
   INSERT INTO outbox (kind, task, target, first_seq, last_seq, due_at, attempts, claims, held)
   SELECT 'push', n, 'w', 1, 1, 0, 0, 0, 0 FROM generate_series(1, 500) AS n`;
 
@@ -38,7 +42,7 @@ describe('with many tasks, and statistics that say so, PostgreSQL', () => {
     await open(options);
     const beside = await connectBeside(options.url);
     await beside.query(`SET search_path TO ${options.schema}; SET enable_seqscan TO off; ${FILL}`);
-    await beside.query('ANALYZE tasks, lanes, turns, outbox');
+    await beside.query('ANALYZE tasks, lanes, heads, outbox');
     const planOf = async (statement: Statement): Promise<string> => {
       const { rows } = await beside.query<Record<string, string>>(
         `EXPLAIN (GENERIC_PLAN) ${inPostgres(statement).text}`,
@@ -52,6 +56,8 @@ describe('with many tasks, and statistics that say so, PostgreSQL', () => {
     expect(await planOf(pageOf(['submitted', 'working']))).toMatch(/idx_tasks_open/);
     // Every instance, every second: which runs have lost their instance.
     expect(await planOf(ORPHANS)).toMatch(/idx_turns_holder/);
+    // The metrics: how many wait, how many run, and since when.
+    expect(await planOf(COUNT_TURNS)).not.toMatch(/Seq Scan|heads_pkey/);
     // A claim: the owners with too many runs are counted once, not for each lane.
     expect(await planOf(READY_LANES)).toMatch(/hashed SubPlan/);
   });

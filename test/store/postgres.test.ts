@@ -5,6 +5,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 import { SealaneError } from '../../packages/sealane/src/domain/index.ts';
 import { openPostgres, type PostgresStoreOptions } from '../../packages/sealane/src/store/postgres/index.ts';
+import { MIGRATIONS } from '../../packages/sealane/src/store/schema.sql.ts';
 
 import { freshSchema } from '../support/fresh-schema.ts';
 import { listenBefore } from '../support/listen-before.ts';
@@ -35,7 +36,7 @@ describe('opening PostgreSQL', () => {
     const stores = await Promise.all([open(options), open(options), open(options)]);
     const client = await connectBeside(options.url);
     const { rows } = await client.query(`SELECT version FROM ${escapeIdentifier(options.schema)}.schema_version`);
-    expect(rows).toHaveLength(1);
+    expect(rows.map((row) => Number(row.version))).toEqual(MIGRATIONS.map((_, index) => index + 1));
     const one = admission();
     await stores[0]?.tasks.admit(one);
     expect(await stores[2]?.tasks.find('all', one.id)).toBeDefined();

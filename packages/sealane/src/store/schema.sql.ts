@@ -170,4 +170,34 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     )`,
     `CREATE INDEX idx_audit_subject ON audit(subject, k)`,
   ],
+
+  // The unfinished turn of a task moves into its head, which is written with it anyway: a head has a turn while it has a
+  // lane. Its indexes contain only what waits or runs.
+  [
+    ...[
+      'lane BIGINT',
+      'place BIGINT',
+      'number BIGINT',
+      'message_seq BIGINT',
+      'owner TEXT',
+      'call TEXT',
+      'queued_at BIGINT',
+      'started_at BIGINT',
+      'held_at BIGINT',
+      'holder TEXT',
+      'attempt BIGINT',
+      'ref TEXT',
+      'turn_ended BIGINT',
+    ].map((column) => `ALTER TABLE heads ADD COLUMN ${column}`),
+    `UPDATE heads SET
+      (lane, place, number, message_seq, owner, call, queued_at, started_at, held_at, holder, attempt, ref, turn_ended) =
+      (SELECT lane, place, number, message_seq, owner, call, queued_at, started_at, held_at, holder, attempt, ref, ended
+        FROM turns WHERE turns.task = heads.task)
+      WHERE task IN (SELECT task FROM turns)`,
+    `DROP TABLE turns`,
+    `CREATE UNIQUE INDEX idx_turns_place ON heads(lane, place) WHERE lane IS NOT NULL AND holder IS NULL`,
+    `CREATE INDEX idx_turns_holder ON heads(holder) WHERE holder IS NOT NULL`,
+    `CREATE INDEX idx_turns_queued ON heads(queued_at) WHERE lane IS NOT NULL AND holder IS NULL`,
+    `CREATE INDEX idx_turns_owner ON heads(owner) WHERE lane IS NOT NULL AND holder IS NULL`,
+  ],
 ];

@@ -6,7 +6,7 @@ import { MIGRATIONS } from '../schema.sql.ts';
 import { inPostgresSchema } from './dialect.ts';
 
 /** The database's clock, for all instances the same. */
-const CLOCK = `
+export const CLOCK = `
   CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql VOLATILE
   AS 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT'`;
 

@@ -5,6 +5,8 @@ import type { NewEvent } from '#domain';
 
 import { MIGRATIONS } from '../schema.sql.ts';
 import { READS, WRITES } from '../steps/index.ts';
+import * as lanes from '../steps/lanes.sql.ts';
+import * as records from '../steps/records.sql.ts';
 import type { Steps } from '../steps/step.ts';
 import type { Admission } from '../task-store.ts';
 import { createStepRunner, inSqlite } from './sqlite-database.ts';
@@ -38,6 +40,20 @@ describe('a statement', () => {
     const limited = database.prepared.filter((text) => /\bLIMIT\b/.test(text));
     expect(limited.length).toBeGreaterThan(4);
     expect(limited.filter((text) => /\bLIMIT \?/.test(text))).toEqual([]);
+  });
+
+  it('that asks for turns looks at those that wait or run, and not at the heads of all the tasks there ever were', () => {
+    const { database } = open();
+    using _ = database;
+    const asking = Object.values({ ...lanes, ...records }).filter(
+      ({ text, locksOnly }) => !locksOnly && /^\s*SELECT\b/.test(text) && /\bheads\b/.test(text),
+    );
+    expect(asking.length).toBeGreaterThan(12);
+    for (const { text } of asking) {
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${inSqlite(text)}`).all();
+      const all = plan.map((row) => String(row['detail'])).filter((detail) => /^SCAN heads(?! USING)/.test(detail));
+      expect(all, text).toEqual([]);
+    }
   });
 });
 

@@ -13,12 +13,11 @@ import type {
 } from '../task-store.ts';
 import {
   ENTER_LANE,
-  INSERT_TURN,
   IS_PAUSED,
   type LaneRow,
   LANE_BY_KEY,
   LOCK_LANE,
-  MAKE_LANE,
+  MAKE_HELD_LANE,
   RUNNING_IN,
   TURN,
   TURNS_AHEAD,
@@ -28,15 +27,16 @@ import { admissionEvents, admissionRow, startedRun } from './admission.ts';
 import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.ts';
 import { makeReady } from './lanes.ts';
 import { SAVE_WEBHOOK } from './outbox.sql.ts';
-import { first, StepConflict, type Steps, wake } from './step.ts';
+import { first, type Param, StepConflict, type Steps, wake } from './step.ts';
 import { appendFromOutside, loadTask, setStatus, visibleTask } from './task-row.ts';
 import {
-  ADVANCE_EPOCH,
+  BEGIN_TURN,
   FIND_IDEMPOTENCY,
-  INSERT_HEAD,
+  INSERT_HEAD_AND_TURN,
   INSERT_IDEMPOTENCY,
   INSERT_TASK,
   LOCK_HEAD,
+  SET_TURN,
   SET_TURNS,
   TASK_BY_ID,
   type TaskRow,
@@ -63,10 +63,17 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   const task = inserted.k;
   const epoch = isStarted ? 1 : 0;
   const head = { push: push ? 1 : 0 };
-  yield* first(INSERT_HEAD, task, news.length, epoch, 0, length, 0, head.push);
+  yield* first(
+    INSERT_HEAD_AND_TURN,
+    task,
+    news.length,
+    epoch,
+    length,
+    head.push,
+    ...turnIn(lane, admission, isStarted),
+  );
   if (push) yield* first(SAVE_WEBHOOK, task, push.id, JSON.stringify(push.config), 0);
   yield* insertTurnEvents(head, numbered(task, 1, news, at, texts).rows);
-  yield* insertTurn(task, lane, 1, 1, admission, isStarted);
   if (idempotency) {
     const recorded = yield* first(INSERT_IDEMPOTENCY, owner, idempotency.key, idempotency.bodyHash, admission.id);
     // Somebody else was quicker with the same key: start again and find what they admitted.
@@ -103,8 +110,11 @@ interface Entrant {
   readonly limits: QueueLimits;
 }
 
+/** A lane, and the place in it that was taken last. */
+type LanePlace = Pick<LaneRow, 'k' | 'places'>;
+
 /** Takes a place in the lane; the lane row is locked from here to the commit. */
-function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: boolean; ahead: number }>> {
+function* enterLane(who: Entrant): Steps<Result<{ lane: LanePlace; isStarted: boolean; ahead: number }>> {
   const { session, owner, slot, limits } = who;
   if (who.call.ancestors?.length) {
     const running = yield* first(RUNNING_IN, session);
@@ -115,12 +125,10 @@ function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: bool
     const tooMany = yield* first(WAITING_BEYOND, owner, limits.ownerWaiting - 1);
     if (tooMany) return { ok: false, why: 'owner-full' };
   }
+  const made = slot && (yield* first(MAKE_HELD_LANE, session, who.agent, owner, slot.instance, who.agent));
+  if (made) return { ok: true, value: { lane: { k: made.k, places: 1 }, isStarted: true, ahead: 0 } };
   const holder = slot && !(yield* first(IS_PAUSED, who.agent)) ? slot.instance : null;
-  const waiting = holder === null ? 1 : 0;
-  const made = yield* first(MAKE_LANE, session, who.agent, owner, waiting, holder);
-  const lane = made
-    ? { k: made.k, key: session, agent: who.agent, owner, places: 1, waiting, holder, paused: 0, rank: 0, ready_at: 0 }
-    : yield* first(ENTER_LANE, session, who.agent, owner, holder, holder, limits.laneWaiting);
+  const lane = yield* first(ENTER_LANE, session, who.agent, owner, holder, holder, limits.laneWaiting);
   if (!lane) return { ok: false, why: 'full' };
   // Every turn that must wait is counted in `waiting`; so nobody waits only if this one has just started.
   const isStarted = holder !== null && lane.holder === holder && lane.waiting === 0;
@@ -130,33 +138,16 @@ function* enterLane(who: Entrant): Steps<Result<{ lane: LaneRow; isStarted: bool
   return { ok: true, value: { lane, isStarted: false, ahead: ahead?.n ?? 0 } };
 }
 
-function* insertTurn(
-  task: number,
-  lane: LaneRow,
-  number: number,
-  messageSeq: number,
+/** A turn as its columns stand in the statements that write one: lane, place, owner, call, times, holder, attempt. */
+const turnIn = (
+  lane: LanePlace,
   by: { readonly owner: string; readonly call: CallFacts; readonly at: number; readonly slot?: Slot },
   isStarted: boolean,
-): Steps<void> {
+): readonly Param[] => {
   const started = isStarted ? by.at : null;
   const holder = isStarted ? (by.slot?.instance ?? null) : null;
-  const call = JSON.stringify(by.call);
-  yield* first(
-    INSERT_TURN,
-    task,
-    lane.k,
-    lane.places,
-    number,
-    messageSeq,
-    by.owner,
-    call,
-    by.at,
-    started,
-    started,
-    holder,
-    isStarted ? 1 : 0,
-  );
-}
+  return [lane.k, lane.places, by.owner, JSON.stringify(by.call), by.at, started, started, holder, isStarted ? 1 : 0];
+};
 
 /** Clients that use an id for several messages are careless, but what they say must not be lost: words count, too. */
 const isRepeat = (known: Message, message: Message): boolean =>
@@ -178,12 +169,12 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
     return { ok: true, value: { task, events: [], again: true } };
   }
   if (isTerminal(task.state)) return { ok: false, why: 'terminal' };
-  const turn = yield* first(TURN, row.k);
+  const unfinished = yield* first(TURN, row.k);
   const webhook = yield* webhookOf(row.k, followUp);
   if (webhook === 'full') return { ok: false, why: 'push-full' };
   const isAsking = task.state === 'input-required' || task.state === 'auth-required';
-  if (turn) {
-    const isLive = turn.holder !== null && turn.ended === 0;
+  if (unfinished) {
+    const isLive = unfinished.holder !== null && unfinished.turn_ended === 0;
     if (!isLive || !(isAsking || followUp.steerable)) return { ok: false, why: 'busy' };
     return yield* tellLiveRun(row, message, at, webhook);
   }
@@ -205,10 +196,11 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   const { head } = appended;
   let { committed } = appended;
   yield* first(SET_TURNS, row.turns + 1, row.k);
-  yield* insertTurn(row.k, place.value.lane, row.turns + 1, head.seq, { ...followUp, owner: row.owner }, isStarted);
+  const turn = turnIn(place.value.lane, { ...followUp, owner: row.owner }, isStarted);
+  yield* first(SET_TURN, row.turns + 1, head.seq, ...turn, row.k);
   let epoch = head.epoch;
   if (isStarted) {
-    const started = yield* first(ADVANCE_EPOCH, 1, row.k);
+    const started = yield* first(BEGIN_TURN, row.k);
     if (!started) throw new Error(`Task ${row.id} has no head.`);
     epoch = started.epoch;
     const begun = numbered(row.k, started.seq, [{ kind: 'run-started', state: 'working', attempt: 1 }], at);

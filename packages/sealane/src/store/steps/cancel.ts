@@ -1,11 +1,11 @@
 import type { NewEvent, State } from '#domain';
 
 import type { CancelRequest, Finished, Instant, Result, Scope, TaskId } from '../task-store.ts';
-import { LOCK_LANE, SET_TURN_CANCEL, SET_TURN_ENDED, TURN, type TurnRow } from './lanes.sql.ts';
+import { LOCK_LANE, TURN, type TurnRow } from './lanes.sql.ts';
 import { leaveLane } from './lanes.ts';
 import { first, type Steps, wake } from './step.ts';
 import { appendFromOutside, foldLongTask, loadTask, reloadTask, setStatus, visibleTask } from './task-row.ts';
-import { HEAD, LOCK_HEAD, SET_HEAD_CANCEL, type TaskRow } from './tasks.sql.ts';
+import { HEAD, LOCK_HEAD, SET_CANCEL, SET_TURN_ENDED, type TaskRow } from './tasks.sql.ts';
 
 /** A turn that waits, or a question that nobody works on, ends here and now; a run is told and ends itself. */
 export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Steps<Result<CancelRequest>> {
@@ -13,14 +13,13 @@ export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant
   if (!row) return { ok: false, why: 'absent' };
   const turn = yield* lockedTurn(row);
   if ((yield* first(HEAD, row.k))?.ended !== 0) return { ok: false, why: 'terminal' };
-  if (turn && turn.holder !== null && turn.ended === 0) {
+  if (turn && turn.holder !== null && turn.turn_ended === 0) {
     if (turn.cancel === 1) return { ok: true, value: { task: yield* loadTask(row), events: [], outcome: 'asked' } };
     const state = (yield* reloadTask(row.k)).state;
     const asked = yield* appendFromOutside(row.k, { kind: 'cancel-requested', state, by }, at);
     if (!asked) return { ok: false, why: 'terminal' };
     yield* setStatus(row.k, state, asked.committed);
-    yield* first(SET_TURN_CANCEL, row.k);
-    yield* first(SET_HEAD_CANCEL, row.k);
+    yield* first(SET_CANCEL, row.k);
     yield* wake(row.id);
     return { ok: true, value: { task: yield* reloadTask(row.k), events: asked.committed, outcome: 'asked' } };
   }

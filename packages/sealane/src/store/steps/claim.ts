@@ -29,15 +29,13 @@ import {
   ORPHANS,
   READY_LANES,
   REHOLD_LANE,
-  REHOLD_TURN,
   RUNNING_BY_OWNER,
-  START_TURN,
   TAKE_LEASE,
   type TurnRow,
 } from './lanes.sql.ts';
 import { all, first, type Steps, wake } from './step.ts';
 import { setStatus } from './task-row.ts';
-import { ADVANCE_EPOCH, EVENT_AT, TASK_BY_KEY, type TaskRow } from './tasks.sql.ts';
+import { EVENT_AT, REHOLD_TURN, START_TURN, TASK_BY_KEY, type TaskRow } from './tasks.sql.ts';
 
 /**
  * Takes the heads of idle lanes. Two statements for every lane: the first locks it, the second picks its head in a
@@ -88,10 +86,9 @@ export function* claim(request: {
 function* startTurn(turn: TurnRow, session: string, instance: InstanceId, at: Instant): Steps<ClaimedRun> {
   const attempt = turn.attempt + 1;
   const started = { ...turn, holder: instance, attempt, started_at: turn.started_at ?? at, ref: null };
-  yield* first(START_TURN, instance, attempt, started.started_at, at, turn.task);
   const event: NewEvent = { kind: 'run-started', state: 'working', attempt };
-  const head = yield* first(ADVANCE_EPOCH, 1, turn.task);
-  if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
+  const head = yield* first(START_TURN, instance, attempt, started.started_at, at, turn.task);
+  if (!head) throw new Error(`The turn of task ${turn.task} disappeared inside the step that starts it.`);
   const { rows, committed } = numbered(turn.task, head.seq, [event], at);
   yield* insertEvents(head, rows);
   yield* setStatus(turn.task, 'submitted', committed);
@@ -132,7 +129,7 @@ function* runOf(
     queuedAt: turn.queued_at,
     startedAt: turn.started_at ?? turn.queued_at,
     cancelRequested: turn.cancel === 1,
-    ended: turn.ended === 1 || head.ended === 1,
+    ended: turn.turn_ended === 1 || head.ended === 1,
     seq: head.seq,
   };
 }
@@ -178,9 +175,8 @@ export function* reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Steps<
 }
 
 function* takeOver(turn: TurnRow, instance: InstanceId, at: Instant): Steps<ClaimedRun> {
-  const head = yield* first(ADVANCE_EPOCH, 0, turn.task);
-  if (!head) throw new Error(`Task ${turn.task} has a turn and no head.`);
-  yield* first(REHOLD_TURN, instance, at, turn.task);
+  const head = yield* first(REHOLD_TURN, instance, at, turn.task);
+  if (!head) throw new Error(`The turn of task ${turn.task} disappeared inside the step that takes it over.`);
   yield* first(REHOLD_LANE, instance, turn.lane);
   const row = yield* taskOf(turn);
   const held = { ...turn, holder: instance, started_at: turn.started_at ?? at };

@@ -29,13 +29,17 @@ export interface TurnRow {
   readonly attempt: number;
   readonly ref: string | null;
   readonly cancel: number;
-  readonly ended: number;
+  readonly turn_ended: number;
 }
 
-/** Makes a lane with the first place in it taken; nothing when the lane is there. */
-export const MAKE_LANE = sql<{ k: number }>(`
+/** In words that lead a planner to the index of the few that are held, past all the heads without a turn. */
+const IS_HELD = `heads.holder > ''`;
+
+/** Makes a lane that its first turn holds at once; nothing when the lane is there, or its agent is paused. */
+export const MAKE_HELD_LANE = sql<{ k: number }>(`
   INSERT INTO lanes (key, agent, owner, places, waiting, holder, paused, rank, ready_at)
-  VALUES (?, ?, ?, 1, ?, ?, 0, 0, 0)
+  SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), 1, 0, CAST(? AS TEXT), 0, 0, 0
+  WHERE NOT EXISTS (SELECT 1 FROM paused_agents WHERE agent = ?)
   ON CONFLICT (key) DO NOTHING {new-key}`);
 /**
  * Takes the next place in a lane, making the lane if need be. The instance gets the lane at once when it has a slot
@@ -78,7 +82,7 @@ export const READY_LANES = sql<LaneRow>(`
   SELECT * FROM lanes
   WHERE agent = ? AND waiting > 0 AND holder IS NULL AND paused = 0 AND ready_at <= ?
     AND (CAST(? AS BIGINT) = 0
-      OR owner NOT IN (SELECT owner FROM turns WHERE holder IS NOT NULL GROUP BY owner HAVING count(*) >= ?))
+      OR owner NOT IN (SELECT owner FROM heads WHERE ${IS_HELD} GROUP BY owner HAVING count(*) >= ?))
   ORDER BY rank LIMIT ? {lock-free}`);
 /** Where runs of an owner are limited, claims stand in line: two that count at the same moment would both start the last. */
 export const CLAIM_IN_TURN = lock(
@@ -86,7 +90,7 @@ export const CLAIM_IN_TURN = lock(
 );
 export const IS_PAUSED = sql<{ agent: string }>(`SELECT agent FROM paused_agents WHERE agent = ?`);
 export const RUNNING_BY_OWNER = sql<{ owner: string; n: number }>(`
-  SELECT owner, count(*) AS n FROM turns WHERE holder IS NOT NULL GROUP BY owner`);
+  SELECT owner, count(*) AS n FROM heads WHERE ${IS_HELD} GROUP BY owner`);
 export const HOLD_LANE = sql(`UPDATE lanes SET holder = ?, waiting = waiting - 1 WHERE k = ?`);
 export const REHOLD_LANE = sql(`UPDATE lanes SET holder = ? WHERE k = ?`);
 export const DROP_IDLE_LANE = sql<{ k: number }>(`
@@ -98,32 +102,23 @@ export const LEAVE_LANE = sql<LaneRow>(`
   UPDATE lanes SET waiting = waiting - 1, ready_at = ready_at * CAST(? AS BIGINT) WHERE k = ? RETURNING *`);
 export const DROP_EMPTY_LANE = sql(`DELETE FROM lanes WHERE k = ? AND waiting = 0 AND holder IS NULL AND paused = 0`);
 
-export const INSERT_TURN = sql(`
-  INSERT INTO turns (task, lane, place, number, message_seq, owner, call, queued_at, started_at, held_at, holder, attempt, ref, cancel, ended)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)`);
-export const TURN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ?`);
-export const HEAD_TURN = sql<TurnRow>(`SELECT * FROM turns WHERE lane = ? AND holder IS NULL ORDER BY place LIMIT 1`);
+const TURN_COLUMNS = `task, lane, place, number, message_seq, owner, call, queued_at, started_at, held_at, holder, attempt,
+    ref, cancel, turn_ended`;
+export const TURN = sql<TurnRow>(`SELECT ${TURN_COLUMNS} FROM heads WHERE task = ? AND lane IS NOT NULL`);
+export const HEAD_TURN = sql<TurnRow>(`
+  SELECT ${TURN_COLUMNS} FROM heads WHERE lane = ? AND holder IS NULL ORDER BY place LIMIT 1`);
 /** Those who wait before this place; the one that runs is counted by the lane's holder. */
 export const TURNS_AHEAD = sql<{ n: number }>(`
   SELECT count(*) + (SELECT CASE WHEN holder IS NULL THEN 0 ELSE 1 END FROM lanes WHERE k = ?) AS n
-  FROM turns WHERE lane = ? AND place < ? AND holder IS NULL`);
-export const START_TURN = sql(
-  `UPDATE turns SET holder = ?, attempt = ?, started_at = ?, held_at = ?, ref = NULL WHERE task = ?`,
-);
-export const REHOLD_TURN = sql(`UPDATE turns SET holder = ?, held_at = ? WHERE task = ?`);
-export const RETRY_TURN = sql(`UPDATE turns SET holder = NULL, ref = NULL WHERE task = ?`);
-export const SET_TURN_REF = sql(`UPDATE turns SET ref = ? WHERE task = ?`);
-export const SET_TURN_CANCEL = sql(`UPDATE turns SET cancel = 1 WHERE task = ?`);
-export const SET_TURN_ENDED = sql(`UPDATE turns SET ended = 1 WHERE task = ?`);
-export const DELETE_TURN = sql(`DELETE FROM turns WHERE task = ?`);
+  FROM heads WHERE lane = ? AND place < ? AND holder IS NULL`);
 /** A row if more turns of this owner wait than the number given: the one that is too many. */
 export const WAITING_BEYOND = sql<{ task: number }>(`
-  SELECT task FROM turns WHERE owner = ? AND holder IS NULL LIMIT 1 OFFSET ?`);
+  SELECT task FROM heads WHERE owner = ? AND lane IS NOT NULL AND holder IS NULL LIMIT 1 OFFSET ?`);
 /** The task that runs in a lane now. */
 export const RUNNING_IN = sql<{ id: string; number: number; attempt: number }>(`
-  SELECT tasks.id AS id, turns.number AS number, turns.attempt AS attempt FROM lanes
-  JOIN turns ON turns.holder = lanes.holder AND turns.lane = lanes.k
-  JOIN tasks ON tasks.k = turns.task
+  SELECT tasks.id AS id, heads.number AS number, heads.attempt AS attempt FROM lanes
+  JOIN heads ON heads.holder = lanes.holder AND heads.lane = lanes.k
+  JOIN tasks ON tasks.k = heads.task
   WHERE lanes.key = ?`);
 
 export const TAKE_LEASE = sql<{ id: string }>(`
@@ -139,20 +134,20 @@ export const BURY_EXPIRED = sql(`
   UPDATE instances SET lease_until = -now_ms() WHERE lease_until > 0 AND lease_until <= now_ms()`);
 export const BURY = sql(`UPDATE instances SET lease_until = -now_ms() WHERE id = ? AND lease_until > 0`);
 export const FORGET_DEAD = sql(`DELETE FROM instances WHERE lease_until < 0 AND lease_until > -(now_ms() - 86400000)`);
-const NO_LIVE_HOLDER = `holder IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = turns.holder AND instances.lease_until > 0)`;
+const NO_LIVE_HOLDER = `${IS_HELD}
+    AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = heads.holder AND instances.lease_until > 0)`;
 /** In no order: for one, every second and on every instance, all turns that wait would be looked at, too. */
 export const ORPHANS = sql<{ task: number; lane: number }>(`
-  SELECT task, lane FROM turns WHERE ${NO_LIVE_HOLDER} LIMIT ?`);
-export const ORPHAN = sql<TurnRow>(`SELECT * FROM turns WHERE task = ? AND ${NO_LIVE_HOLDER}`);
+  SELECT task, lane FROM heads WHERE ${NO_LIVE_HOLDER} LIMIT ?`);
+export const ORPHAN = sql<TurnRow>(`SELECT ${TURN_COLUMNS} FROM heads WHERE task = ? AND ${NO_LIVE_HOLDER}`);
 /** Runs that an instance holds since a while, to find those it does not know of. */
 export const HELD_SINCE = sql<{ task: number; lane: number; id: string }>(`
-  SELECT turns.task AS task, turns.lane AS lane, tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
-  WHERE turns.holder = ? AND turns.held_at < ?`);
-export const HELD_BY = sql<TurnRow>(`SELECT * FROM turns WHERE task = ? AND holder = ?`);
+  SELECT heads.task AS task, heads.lane AS lane, tasks.id AS id FROM heads JOIN tasks ON tasks.k = heads.task
+  WHERE heads.holder = ? AND heads.held_at < ?`);
+export const HELD_BY = sql<TurnRow>(`SELECT ${TURN_COLUMNS} FROM heads WHERE task = ? AND holder = ?`);
 export const INTERVENTIONS = sql<{ id: string }>(`
-  SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
-  WHERE turns.holder = ? AND (turns.cancel = 1 OR turns.ended = 1)`);
+  SELECT tasks.id AS id FROM heads JOIN tasks ON tasks.k = heads.task
+  WHERE heads.holder = ? AND (heads.cancel = 1 OR heads.turn_ended = 1)`);
 
 export const PAUSE_LANE = sql<LaneRow>(`UPDATE lanes SET paused = ? WHERE key = ? RETURNING *`);
 export const PAUSE_AGENT = sql(`INSERT INTO paused_agents (agent) VALUES (?) ON CONFLICT (agent) DO NOTHING`);

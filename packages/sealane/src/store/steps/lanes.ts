@@ -1,5 +1,4 @@
 import {
-  DELETE_TURN,
   DROP_EMPTY_LANE,
   DROP_IDLE_LANE,
   FREE_LANE,
@@ -10,6 +9,7 @@ import {
   type TurnRow,
 } from './lanes.sql.ts';
 import { first, type Steps, wake } from './step.ts';
+import { CLEAR_TURN } from './tasks.sql.ts';
 
 /** Gives a lane that has just become ready its fair place among the ready ones, and tells the dispatchers. */
 export function* makeReady(lane: LaneRow): Steps<void> {
@@ -18,9 +18,8 @@ export function* makeReady(lane: LaneRow): Steps<void> {
   yield* wake();
 }
 
-/** The held turn is over: its lane goes on, or ceases to exist with nothing in it. The lane must be locked. */
-export function* releaseLane(lane: number, task: number): Steps<void> {
-  yield* first(DELETE_TURN, task);
+/** The turn that held it is over: the lane goes on, or ceases to exist with nothing in it. It must be locked. */
+export function* releaseLane(lane: number): Steps<void> {
   if (yield* first(DROP_IDLE_LANE, lane)) return;
   const freed = yield* first(FREE_LANE, lane);
   if (freed && freed.waiting > 0 && freed.paused === 0) yield* makeReady(freed);
@@ -28,7 +27,7 @@ export function* releaseLane(lane: number, task: number): Steps<void> {
 
 /** A turn that nobody holds leaves its lane. The lane must be locked. */
 export function* leaveLane({ lane, task, attempt }: TurnRow): Steps<void> {
-  yield* first(DELETE_TURN, task);
+  yield* first(CLEAR_TURN, task);
   // Only the head has been tried before; the time of its retry leaves the lane with it.
   const wasRetry = attempt > 0;
   const left = yield* first(LEAVE_LANE, wasRetry ? 0 : 1, lane);

@@ -79,7 +79,7 @@ export function* put(request: PutTask): Steps<Result<StoredTask>> {
   const inserted = yield* first(INSERT_TASK, ...Object.values(fresh));
   if (!inserted) throw new Error('The database did not say which key the task got.');
   const head = { push: 0 };
-  yield* first(INSERT_HEAD, inserted.k, 1, 0, ended, 0, sizeOf(content), head.push);
+  yield* first(INSERT_HEAD, inserted.k, ended, sizeOf(content));
   yield* insertEvents(head, numbered(inserted.k, 1, [event], at).rows);
   yield* wake(request.id);
   return { ok: true, value: yield* reloadTask(inserted.k) };

@@ -2,6 +2,9 @@ import { TERMINAL_STATES } from '#domain';
 
 import { sql } from './step.ts';
 
+/** A head whose turn waits. */
+const WAITS = 'heads.lane IS NOT NULL AND heads.holder IS NULL';
+
 const TERMINAL = TERMINAL_STATES.map((state) => `'${state}'`).join(', ');
 
 export const LIST_LANES = sql<{
@@ -14,9 +17,9 @@ export const LIST_LANES = sql<{
   since: number | null;
 }>(`
   SELECT lanes.key, lanes.agent, lanes.owner, lanes.waiting, lanes.paused,
-    (SELECT tasks.id FROM turns JOIN tasks ON tasks.k = turns.task
-      WHERE turns.holder = lanes.holder AND turns.lane = lanes.k) AS running,
-    (SELECT min(turns.queued_at) FROM turns WHERE turns.lane = lanes.k AND turns.holder IS NULL) AS since
+    (SELECT tasks.id FROM heads JOIN tasks ON tasks.k = heads.task
+      WHERE heads.holder = lanes.holder AND heads.lane = lanes.k) AS running,
+    (SELECT min(heads.queued_at) FROM heads WHERE heads.lane = lanes.k AND heads.holder IS NULL) AS since
   FROM lanes
   WHERE lanes.key > ? AND (CAST(? AS TEXT) IS NULL OR lanes.agent = ?) AND (CAST(? AS TEXT) IS NULL OR lanes.owner = ?)
   ORDER BY lanes.key LIMIT ?`);
@@ -64,20 +67,20 @@ export const LIST_AUDIT = sql<AuditRow>(`
 
 /** Only turns that never started: a retry waits on purpose. */
 export const QUEUED_BEFORE = sql<{ id: string }>(`
-  SELECT tasks.id AS id FROM turns JOIN tasks ON tasks.k = turns.task
-  WHERE turns.holder IS NULL AND turns.attempt = 0 AND turns.queued_at < ? ORDER BY turns.queued_at LIMIT ?`);
+  SELECT tasks.id AS id FROM heads JOIN tasks ON tasks.k = heads.task
+  WHERE ${WAITS} AND heads.attempt = 0 AND heads.queued_at < ? ORDER BY heads.queued_at LIMIT ?`);
 /** Turns that should have been tried again, and nobody did: their agent may be gone. Few lanes have such a time. */
 export const RETRY_BEFORE = sql<{ id: string }>(`
-  SELECT tasks.id AS id FROM lanes JOIN turns ON turns.lane = lanes.k JOIN tasks ON tasks.k = turns.task
-  WHERE lanes.ready_at > 0 AND lanes.ready_at < ? AND turns.holder IS NULL AND turns.attempt > 0 LIMIT ?`);
+  SELECT tasks.id AS id FROM lanes JOIN heads ON heads.lane = lanes.k JOIN tasks ON tasks.k = heads.task
+  WHERE lanes.ready_at > 0 AND lanes.ready_at < ? AND ${WAITS} AND heads.attempt > 0 LIMIT ?`);
 export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
   SELECT id FROM tasks
   WHERE status_state IN ('input-required', 'auth-required') AND open = 0 AND status_timestamp < ?
-    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)
+    AND NOT EXISTS (SELECT 1 FROM heads WHERE heads.task = tasks.k AND heads.lane IS NOT NULL)
   LIMIT ?`);
 
 /** No run of it lives, and nobody is owed anything about it. */
-const IS_OVER = `NOT EXISTS (SELECT 1 FROM turns WHERE turns.task = tasks.k)
+const IS_OVER = `NOT EXISTS (SELECT 1 FROM heads WHERE heads.task = tasks.k AND heads.lane IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.task = tasks.k)`;
 /**
  * One state at a time, in the order of the index: among all states, and in any order, a planner that knows how many
@@ -95,6 +98,6 @@ export const ENDED_OF_CONTEXT = sql<{ k: number; id: string }>(`
 
 export const COUNT_TURNS = sql<{ waiting: number; running: number; oldest: number | null }>(`
   SELECT
-    (SELECT count(*) FROM turns WHERE holder IS NULL) AS waiting,
-    (SELECT count(*) FROM turns WHERE holder IS NOT NULL) AS running,
-    (SELECT min(queued_at) FROM turns WHERE holder IS NULL) AS oldest`);
+    (SELECT count(*) FROM heads WHERE ${WAITS} AND queued_at >= 0) AS waiting,
+    (SELECT count(*) FROM heads WHERE holder > '') AS running,
+    (SELECT min(queued_at) FROM heads WHERE ${WAITS}) AS oldest`);

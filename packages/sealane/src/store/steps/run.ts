@@ -2,16 +2,26 @@ import type { JsonObject, NewEvent, Seq } from '#domain';
 
 import type { Instant, Result, RunToken, StoredTask } from '../task-store.ts';
 import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.ts';
-import { LOCK_LANE, RETRY_LANE, RETRY_TURN, SET_TURN_ENDED, SET_TURN_REF, TURN } from './lanes.sql.ts';
+import { LOCK_LANE, RETRY_LANE, TURN } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
 import { first, type Steps, wake } from './step.ts';
-import { endsTask, foldLongTail, foldLongTask, reloadTask, setStatus } from './task-row.ts';
-import { ADVANCE_EPOCH, ADVANCE_RUN, END_RUN, HEAD, LOCK_HEAD } from './tasks.sql.ts';
+import { endsTask, foldLongTail, foldLongTask, LONG_TASK, reloadTask, setStatus } from './task-row.ts';
+import {
+  ADVANCE_RUN,
+  END_RUN,
+  END_SHORT_TURN,
+  END_TURN,
+  HEAD,
+  LOCK_HEAD,
+  RELEASE_TURN,
+  RETRY_TURN,
+  SET_TURN_REF,
+} from './tasks.sql.ts';
 
 /** What a run reports while it works. Touches the task's row only when its status changes. */
 export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<{ readonly seq: Seq }>> {
   const { texts, length } = inWords(events);
-  const head = yield* first(ADVANCE_RUN, events.length, length, 0, run.task, run.epoch);
+  const head = yield* first(ADVANCE_RUN, events.length, length, run.task, run.epoch);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
   yield* insertEvents(head, rows);
@@ -38,9 +48,8 @@ function* isHeld(run: RunToken): Steps<boolean> {
 }
 
 export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
-  if (!(yield* isHeld(run))) return { ok: false, why: 'lost' };
-  yield* first(SET_TURN_REF, JSON.stringify(ref), run.task);
-  return { ok: true, value: null };
+  const remembered = yield* first(SET_TURN_REF, JSON.stringify(ref), run.task, run.epoch);
+  return remembered ? { ok: true, value: null } : { ok: false, why: 'lost' };
 }
 
 /**
@@ -52,29 +61,26 @@ export function* finish(
   events: readonly NewEvent[],
   at: Instant,
   release: boolean,
-  known: Seq = -1,
+  known?: Seq | null,
 ): Steps<Result<{ readonly seq: Seq; readonly task?: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
   const { texts, length } = inWords(events);
-  const head = yield* first(
-    END_RUN,
-    events.length,
-    length,
-    endsTask(events) ? 1 : 0,
-    release ? 1 : 0,
-    run.task,
-    run.epoch,
-    answersCancel(events) ? 1 : 0,
-  );
+  const end = [events.length, length, endsTask(events) ? 1 : 0, run.task, run.epoch] as const;
+  // Null is what becomes of an absent argument on its way to another thread, as JSON.
+  const before = release ? (known ?? undefined) : undefined;
+  const isShort =
+    before !== undefined && (yield* first(END_SHORT_TURN, ...end, before, LONG_TASK - length)) !== undefined;
+  const head = isShort
+    ? { seq: before + events.length, push: 0, content: 0, tail: 0 }
+    : yield* first(release ? END_TURN : END_RUN, ...end, answersCancel(events) ? 1 : 0);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
   yield* insertTurnEvents(head, rows);
   yield* setStatus(run.task, 'working', committed);
-  yield* foldLongTask(run.task, head);
+  if (!isShort) yield* foldLongTask(run.task, head);
   const isKnown = head.seq - events.length === known;
   const task = isKnown ? undefined : yield* reloadTask(run.task);
-  if (release) yield* releaseLane(run.lane, run.task);
-  else yield* first(SET_TURN_ENDED, run.task);
+  if (release) yield* releaseLane(run.lane);
   yield* wake(run.taskId);
   return { ok: true, value: { seq: head.seq, ...(task && { task }) } };
 }
@@ -85,16 +91,14 @@ export function* release(run: RunToken, at: Instant, retryAt?: Instant | null): 
   if (!(yield* isHeld(run))) return { ok: false, why: 'lost' };
   // Released before, by a call whose answer was lost: the lane belongs to somebody else by now.
   if (!(yield* first(TURN, run.task))) return { ok: true, value: null };
-  // Null is what becomes of an absent argument on its way to another thread, as JSON.
   if (retryAt === undefined || retryAt === null) {
-    yield* first(ADVANCE_EPOCH, 0, run.task);
-    yield* releaseLane(run.lane, run.task);
+    yield* first(RELEASE_TURN, run.task);
+    yield* releaseLane(run.lane);
     return { ok: true, value: null };
   }
   const head = yield* first(HEAD, run.task);
   if (head?.ended === 1) return { ok: false, why: 'terminal' };
   if (head?.cancel === 1) return { ok: false, why: 'canceled' };
-  yield* first(ADVANCE_EPOCH, 0, run.task);
   yield* first(RETRY_TURN, run.task);
   const lane = yield* first(RETRY_LANE, Math.max(retryAt, at), run.lane);
   if (lane) yield* makeReady(lane);

@@ -141,7 +141,7 @@ export function* setStatus(task: number, from: State, news: readonly Event[]): S
 /** Below this many bytes a tail is cheaper to fold at each read than to fold once and store, while more comes in. */
 const LONG_TAIL = 256 * 1024;
 /** The same for a whole task whose turn has ended. Most are shorter than that, and are stored once: as their events. */
-const LONG_TASK = 4 * 1024;
+export const LONG_TASK = 4 * 1024;
 
 /** Folds a tail that has outgrown what is folded already: the work is proportional to what was appended since. */
 export function* foldLongTail(task: number, head: HeadRow): Steps<void> {
@@ -149,7 +149,7 @@ export function* foldLongTail(task: number, head: HeadRow): Steps<void> {
 }
 
 /** Folds a task that is too long to be folded at each read, now that nothing more comes in for a while. */
-export function* foldLongTask(task: number, head: HeadRow): Steps<void> {
+export function* foldLongTask(task: number, head: Pick<HeadRow, 'content' | 'tail'>): Steps<void> {
   if (head.content + head.tail >= LONG_TASK) yield* foldTail(task);
 }
 

@@ -73,33 +73,70 @@ export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
 export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
 export const DELETE_TASK = sql(`DELETE FROM tasks WHERE k = ?`);
 
+const HEAD_COLUMNS = 'seq, epoch, ended, cancel, tail, content, push';
+/** A head has a turn while it has a lane. */
+const NO_TURN = `lane = NULL, place = NULL, number = NULL, message_seq = NULL, owner = NULL, call = NULL, queued_at = NULL,
+    started_at = NULL, held_at = NULL, holder = NULL, attempt = NULL, ref = NULL, turn_ended = NULL`;
+
 export const INSERT_HEAD = sql(`
-  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (?, ?, ?, ?, 0, ?, ?, ?)`);
-export const HEAD = sql<HeadRow>(`SELECT seq, epoch, ended, cancel, tail, content, push FROM heads WHERE task = ?`);
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (?, 1, 0, ?, 0, 0, ?, 0)`);
+/** The head of a new task, with its first turn. */
+export const INSERT_HEAD_AND_TURN = sql(`
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push, number, message_seq, turn_ended,
+    lane, place, owner, call, queued_at, started_at, held_at, holder, attempt)
+  VALUES (?, ?, ?, 0, 0, ?, 0, ?, 1, 1, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+export const HEAD = sql<HeadRow>(`SELECT ${HEAD_COLUMNS} FROM heads WHERE task = ?`);
 export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 /** The fence of a run: no row means that its lease is lost or its task has ended. */
 export const ADVANCE_RUN = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
-  WHERE task = ? AND epoch = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content, push`);
+  UPDATE heads SET seq = seq + ?, tail = tail + ?
+  WHERE task = ? AND epoch = ? AND ended = 0 RETURNING ${HEAD_COLUMNS}`);
 /** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
+const END = 'UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?';
+const IS_ITS_RUN = 'task = ? AND epoch = ? AND ended = 0';
 export const END_RUN = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?, epoch = epoch + CAST(? AS BIGINT)
-  WHERE task = ? AND epoch = ? AND ended = 0 AND (cancel = 0 OR CAST(? AS BIGINT) = 1)
-  RETURNING seq, epoch, ended, cancel, tail, content, push`);
-export const SET_HEAD_CANCEL = sql(`UPDATE heads SET cancel = 1 WHERE task = ?`);
+  ${END}, turn_ended = 1
+  WHERE ${IS_ITS_RUN} AND (cancel = 0 OR CAST(? AS BIGINT) = 1) RETURNING ${HEAD_COLUMNS}`);
+/** The same for a run that is dead already: its turn is over as well, and its epoch. */
+export const END_TURN = sql<HeadRow>(`
+  ${END}, epoch = epoch + 1, ${NO_TURN}
+  WHERE ${IS_ITS_RUN} AND (cancel = 0 OR CAST(? AS BIGINT) = 1) RETURNING ${HEAD_COLUMNS}`);
+/** The same for the commonest of all: nothing has come in between, nobody is to be told, and the task is short. */
+export const END_SHORT_TURN = sql<{ k: number }>(`
+  ${END}, epoch = epoch + 1, ${NO_TURN}
+  WHERE ${IS_ITS_RUN} AND cancel = 0 AND push = 0 AND seq = ? AND content + tail < ? {changed}`);
+/** A run that ends without its turn's last events: it is released, and whatever it still writes misses its epoch. */
+export const RELEASE_TURN = sql(`UPDATE heads SET epoch = epoch + 1, ${NO_TURN} WHERE task = ?`);
+/** A turn that nobody holds. */
+export const CLEAR_TURN = sql(`UPDATE heads SET ${NO_TURN} WHERE task = ?`);
+/** A turn of a task that has had others. */
+export const SET_TURN = sql(`
+  UPDATE heads SET number = ?, message_seq = ?, lane = ?, place = ?, owner = ?, call = ?, queued_at = ?, started_at = ?,
+    held_at = ?, holder = ?, attempt = ?, ref = NULL, turn_ended = 0
+  WHERE task = ?`);
+/** A new holder: whatever the previous one still writes misses its epoch. */
+export const START_TURN = sql<HeadRow>(`
+  UPDATE heads SET epoch = epoch + 1, seq = seq + 1, holder = ?, attempt = ?, started_at = ?, held_at = ?, ref = NULL
+  WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
+export const REHOLD_TURN = sql<HeadRow>(`
+  UPDATE heads SET epoch = epoch + 1, holder = ?, held_at = ? WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
+export const RETRY_TURN = sql(`UPDATE heads SET epoch = epoch + 1, holder = NULL, ref = NULL WHERE task = ?`);
+/** A turn that starts in the step that sets it. */
+export const BEGIN_TURN = sql<HeadRow>(`
+  UPDATE heads SET epoch = epoch + 1, seq = seq + 1 WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
+export const SET_TURN_REF = sql<{ k: number }>(`UPDATE heads SET ref = ? WHERE task = ? AND epoch = ? {changed}`);
+export const SET_TURN_ENDED = sql(`UPDATE heads SET turn_ended = 1 WHERE task = ?`);
+export const SET_CANCEL = sql(`UPDATE heads SET cancel = 1 WHERE task = ?`);
 /** The same fence for those who write from outside a run. */
 export const ADVANCE_TASK = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?
-  WHERE task = ? AND ended = 0 RETURNING seq, epoch, ended, cancel, tail, content, push`);
-/** A new holder: whatever the previous one still writes misses its epoch. */
-export const ADVANCE_EPOCH = sql<HeadRow>(`
-  UPDATE heads SET epoch = epoch + 1, seq = seq + ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content, push`);
+  WHERE task = ? AND ended = 0 RETURNING ${HEAD_COLUMNS}`);
 /** How much there is to read of a task. */
 export const SIZES = sql<{ task: number; size: number }>(`
   SELECT task, content + tail AS size FROM heads WHERE task IN (${GROUP_KEYS})`);
 export const SET_HEAD_FOLDED = sql(`UPDATE heads SET tail = 0, content = ? WHERE task = ?`);
 export const REOPEN_HEAD = sql<HeadRow>(`
-  UPDATE heads SET seq = seq + 1, ended = ?, tail = 0, content = ? WHERE task = ? RETURNING seq, epoch, ended, cancel, tail, content, push`);
+  UPDATE heads SET seq = seq + 1, ended = ?, tail = 0, content = ? WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
 export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
 
 export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);

@@ -1,6 +1,9 @@
 import type { Table } from './statement.ts';
 
-/** The tables of the lease protocol, with the columns that matter to it. */
+/**
+ * The tables of the lease protocol, with the columns that matter to it. In the store the turn of a task stands in its
+ * head, and is changed with it by one statement; here they are two, so that more can happen in between.
+ */
 export type Lane = { readonly key: string; readonly holder: string | null; readonly waiting: number };
 export type Turn = {
   readonly lane: string;
