@@ -154,6 +154,11 @@ export interface AgentConnector {
   answersDirectly?(message: Message): boolean;
   /** True: a message to a working task goes into `inbox`. */
   readonly steerable?: boolean;
+  /**
+   * True: a run touches nothing outside before its `remember` has answered, or nothing at all. It begins a little earlier
+   * then, while its task is still on its way to the disk.
+   */
+  readonly remembersFirst?: boolean;
   /** Only where the configuration gives us the right to decide. */
   readonly approvals?: Approvals;
   health?(): Promise<Health>;

@@ -1,18 +1,38 @@
 import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
-import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
+import type {
+  Admission,
+  Admitted,
+  CallFacts,
+  NewWebhook,
+  Result,
+  Scope,
+  Slot,
+  StoredTask,
+  WrittenAdmission,
+} from '#store';
 
 import { type AgentEntry, mayUse } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, NewPushConfig, SendRequest } from './task-service.ts';
 
-/** Takes a message in; when this answers, the turn is durable, everybody has been told, and it may be running. */
-export type Intake = (caller: Caller, request: SendRequest) => Promise<Admitted>;
+/**
+ * Takes a message in; when this answers, the turn may be running. It is durable, and everybody has been told, when `told`
+ * has resolved, or at once without it: before that the caller must not hear of it.
+ */
+export type Intake = (caller: Caller, request: SendRequest) => Promise<TakenIn>;
+
+export interface TakenIn {
+  readonly task: StoredTask;
+  /** The message was known already. */
+  readonly again: boolean;
+  readonly told: Promise<void> | undefined;
+}
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-interface Entered extends Admitted {
+interface Entered extends WrittenAdmission {
   readonly slot: Slot | undefined;
   readonly ahead?: LookAhead;
 }
@@ -63,11 +83,11 @@ export const createIntake = (
   const withSlot = async (
     agent: string,
     context: { readonly id?: string },
-    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
+    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<WrittenAdmission>>,
   ): Promise<Entered> => {
     // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
     const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
-    let result: Result<Admitted> | undefined;
+    let result: Result<WrittenAdmission> | undefined;
     try {
       result = await enter(slot);
     } finally {
@@ -117,7 +137,7 @@ export const createIntake = (
       if (request.idempotencyKey !== undefined) {
         admission.idempotency = { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' };
       }
-      return store.admit(admission);
+      return connector.remembersFirst && store.admitWritten ? store.admitWritten(admission) : store.admit(admission);
     });
     return ahead === undefined ? entered : { ...entered, ahead };
   };
@@ -172,15 +192,33 @@ export const createIntake = (
     return admitNew(caller, request, undefined);
   };
 
+  const tell = ({ task, events, run, again }: Admitted): void => {
+    feed.publish(task.id, events);
+    runs.observe(task.id, events);
+    if (!again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
+  };
+
+  const tellWhen = async (durable: Promise<void>, admitted: Admitted): Promise<void> => {
+    try {
+      await durable;
+    } catch (error) {
+      // There is no such task, and its run finds out by itself: whatever it writes is refused.
+      feed.forget(admitted.task.id);
+      throw error;
+    }
+    tell(admitted);
+  };
+
   const takeIn: Intake = async (caller, request) => {
     for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
     const admitted = await enter(caller, request);
-    const { task, events, run, slot, ahead } = admitted;
-    feed.publish(task.id, events);
-    runs.observe(task.id, events);
+    const { task, again, run, slot, ahead, durable } = admitted;
+    if (!durable) tell(admitted);
     if (run && slot) parts.begin(run, slot.instance, ahead);
-    if (!admitted.again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
-    return admitted;
+    const told = durable && tellWhen(durable, admitted);
+    // Whoever waits for the end of the task hears of this only if there is none.
+    void told?.catch(() => undefined);
+    return { task, again, told };
   };
 
   return async (caller, request) => {

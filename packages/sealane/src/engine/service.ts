@@ -42,9 +42,18 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
   const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
 
-  /** The task once its turn has ended or asks something; the task as it is when the time is up. */
-  const awaitSettled = async (caller: Caller, task: StoredTask, options: Waiting): Promise<StoredTask> => {
+  /**
+   * The task once its turn has ended or asks something; the task as it is when the time is up. Begins to wait before it is
+   * known to be durable: it may be settled in the same moment, and whoever settles it says both.
+   */
+  const awaitSettled = async (
+    caller: Caller,
+    task: StoredTask,
+    options: Waiting,
+    told?: Promise<void>,
+  ): Promise<StoredTask> => {
     const settled = await feed.settled(scopeOf(caller), task.id, task.seq, options);
+    if (!settled) await told;
     return settled ?? (options.signal.aborted || parts.signal.aborted ? task : await requireTask(caller, task.id));
   };
 
@@ -105,17 +114,28 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
   return {
     send: async (caller, request, { wait, waitMs = settings.waitMs, signal = never() }) => {
-      const { task, again } = await takeIn(caller, request);
+      const { task, again, told } = await takeIn(caller, request);
       const isDone = (again && isSettled(task)) || (!wait && !task.direct);
-      const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent: !again });
+      if (isDone) await told;
+      const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent: !again }, told);
       const message = directReplyOf(settled);
       return message ? { kind: 'message', message } : { kind: 'task', task: settled };
     },
 
     stream: async (caller, request, { lastEventId, signal = never() } = {}) => {
-      const { task, again } = await takeIn(caller, request);
-      if (task.direct) return directStream(caller, task, signal);
+      const { task, again, told } = await takeIn(caller, request);
+      // Begins to follow before anybody is told: it may be over in the same moment.
       const follower = feed.follow(scopeOf(caller), task.id);
+      try {
+        await told;
+      } catch (error) {
+        follower[Symbol.dispose]();
+        throw error;
+      }
+      if (task.direct) {
+        follower[Symbol.dispose]();
+        return directStream(caller, task, signal);
+      }
       // A question to the caller ends this stream; a sign-in elsewhere does not.
       const isLast = ({ event: { event } }: FeedEvent): boolean =>
         event.kind !== 'artifact-added' && (isTerminal(event.state) || event.state === 'input-required');

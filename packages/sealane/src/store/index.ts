@@ -50,5 +50,6 @@ export type {
   StoredTask,
   TaskId,
   TaskStore,
+  WrittenAdmission,
 } from './task-store.ts';
 export { COUNT_LIMIT } from './task-store.ts';

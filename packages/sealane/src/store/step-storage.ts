@@ -2,16 +2,24 @@ import { BriefMap, type Event, type NewEvent, type Seq } from '#domain';
 
 import type { Storage, Upkeep } from './storage.ts';
 import { assembleAdmitted } from './steps/admission.ts';
+import type { AdmitOutcome } from './steps/admit.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
 import { numbered } from './steps/event-log.ts';
 import { isSpliceable, spliced } from './steps/spliced.ts';
-import type { Instant, Result, StoredTask, TaskId } from './task-store.ts';
+import type { Admission, Admitted, Instant, Result, StoredTask, TaskId, WrittenAdmission } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
 export interface Driver {
   readonly description: string;
   readonly notices?: readonly string[];
   readonly exclusive: boolean;
+  /**
+   * The same as the write of that name, answered when it is written and not durable yet: a kill cannot take it away, a
+   * power loss can. `durable` says when that cannot either; absent where it is durable. If it rejects, it has not happened.
+   */
+  readonly admitWritten?: (
+    admission: Admission,
+  ) => Promise<{ readonly value: Result<AdmitOutcome>; readonly durable: Promise<void> | undefined }>;
   /** Resolves after the durable commit. */
   write<N extends WriteName>(name: N, ...args: StepArgs<(typeof WRITES)[N]>): Promise<StepResult<(typeof WRITES)[N]>>;
   read<N extends ReadName>(name: N, ...args: StepArgs<(typeof READS)[N]>): Promise<StepResult<(typeof READS)[N]>>;
@@ -40,6 +48,13 @@ const FRESH_TASKS = 10_000;
 export const createStepStorage = (driver: Driver): Storage => {
   // Tasks that started in their admission and have not ended: what they looked like need not be fetched again.
   const fresh = new BriefMap<StoredTask>();
+  const admittedBy = (admission: Admission, outcome: AdmitOutcome): Admitted => {
+    const admitted = assembleAdmitted(admission, outcome);
+    if (fresh.size >= FRESH_TASKS) fresh.clear();
+    if (admitted.run) fresh.set(admission.id, admitted.task);
+    return admitted;
+  };
+  const { admitWritten } = driver;
   const upkeep: Upkeep = {
     overdue: (limits) => driver.read('overdue', limits),
     expire: async (endedBefore, limit) => {
@@ -58,12 +73,20 @@ export const createStepStorage = (driver: Driver): Storage => {
     tasks: {
       exclusive: driver.exclusive,
       admit: async (admission) =>
-        mapped(await driver.write('admit', admission), (outcome) => {
-          const admitted = assembleAdmitted(admission, outcome);
-          if (fresh.size >= FRESH_TASKS) fresh.clear();
-          if (admitted.run) fresh.set(admission.id, admitted.task);
-          return admitted;
-        }),
+        mapped(await driver.write('admit', admission), (outcome) => admittedBy(admission, outcome)),
+      ...(admitWritten && {
+        admitWritten: async (admission) => {
+          const { value, durable } = await admitWritten(admission);
+          return mapped(value, (outcome) => {
+            const admitted: { -readonly [K in keyof WrittenAdmission]: WrittenAdmission[K] } = admittedBy(
+              admission,
+              outcome,
+            );
+            if (durable) admitted.durable = durable;
+            return admitted;
+          });
+        },
+      }),
       follow: (followUp) => driver.write('follow', followUp),
       claim: (request) => driver.write('claim', request),
       append: async (run, events, at) => {

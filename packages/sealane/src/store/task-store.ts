@@ -191,6 +191,11 @@ export interface Admitted {
   readonly again: boolean;
 }
 
+export interface WrittenAdmission extends Admitted {
+  /** Absent: it is durable already. */
+  readonly durable?: Promise<void>;
+}
+
 export interface Appended {
   /** The committed events, numbered. */
   readonly events: readonly Event[];
@@ -268,6 +273,11 @@ export interface TaskStore {
 
   /** Creates the task, its first event, its turn and its idempotency record. Starts it only with a slot. */
   admit(admission: Admission): Promise<Result<Admitted>>;
+  /**
+   * The same, answered as soon as a kill of this process cannot take it away; a power loss can until `durable` resolves.
+   * If that rejects, it has not happened. Until then nobody may be told, and nothing outside may be touched for it.
+   */
+  admitWritten?(admission: Admission): Promise<Result<WrittenAdmission>>;
   /** The next turn of an interrupted task, or a message for the inbox of its live run. */
   follow(followUp: FollowUp): Promise<Result<Admitted>>;
   /** Takes waiting turns whose lanes are idle, at most `free[agent]` of each agent; counts the attempt. */

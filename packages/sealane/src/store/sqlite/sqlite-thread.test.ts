@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { AuditEvent } from '../storage.ts';
+import type { Admission } from '../task-store.ts';
 import { openSqlite } from './index.ts';
 import { startThread } from './sqlite-thread.ts';
 
@@ -43,7 +44,7 @@ it('requests that the thread takes together get their own answers, whatever is a
     return thread.call([['addKey', [key(name)]], findKey(`hash-${name}`)]);
   });
   const answers = await Promise.all(asked);
-  for (const [number, outcomes] of answers.entries()) {
+  for (const [number, { outcomes }] of answers.entries()) {
     const expected =
       number % 7 === 3
         ? [{ ok: true }]
@@ -57,6 +58,102 @@ it('requests that the thread takes together get their own answers, whatever is a
     expect(outcomes).toMatchObject(expected);
   }
   await thread.stop();
+});
+
+const admission = (id: string, session = id): Admission => ({
+  id,
+  contextId: id,
+  owner: 'o',
+  tenant: '',
+  agent: 'a',
+  dialect: '1.0',
+  session,
+  direct: false,
+  message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: id }] },
+  metadata: {},
+  call: { permission: 'write' },
+  at: 1,
+  limits: { laneWaiting: 10_000, ownerWaiting: 0 },
+});
+
+describe('an admission that is answered when it is written', () => {
+  const admitting = async () => {
+    const place = freshFile();
+    const thread = await startThread({ role: 'writer', file: place.file, synchronous: 'FULL' });
+    const seen: string[] = [];
+    return {
+      place,
+      thread,
+      seen,
+      admit: (id: string) =>
+        thread.admit([JSON.stringify(['admit', [admission(id)]])]).then((answer) => {
+          seen.push(`${id} written`);
+          void answer.durable?.then(() => seen.push(`${id} durable`));
+          return answer;
+        }),
+      find: (id: string) =>
+        thread.call([['find', ['all', id]]]).then((answer) => {
+          seen.push(`${id} found`);
+          return answer;
+        }),
+      [Symbol.asyncDispose]: async () => {
+        await thread.stop();
+        place[Symbol.dispose]();
+      },
+    };
+  };
+
+  it('is durable a moment later, without another call', async () => {
+    await using own = await admitting();
+    const { outcomes, durable } = await own.admit('one');
+    expect(outcomes).toMatchObject([{ ok: true, value: { ok: true } }]);
+    expect(durable).toBeInstanceOf(Promise);
+    await durable;
+    expect(own.seen).toEqual(['one written', 'one durable']);
+  });
+
+  it('is durable before anybody else hears of it, or of anything that came after it', async () => {
+    await using own = await admitting();
+    const [, found] = await Promise.all([own.admit('one'), own.find('one'), own.admit('two'), own.find('two')]);
+    expect(found.outcomes).toMatchObject([{ ok: true, value: { id: 'one' } }]);
+    expect(own.seen.indexOf('one durable')).toBeLessThan(own.seen.indexOf('one found'));
+    expect(own.seen.toSorted()).toEqual(
+      ['one', 'two'].flatMap((id) => [`${id} durable`, `${id} found`, `${id} written`]).toSorted(),
+    );
+  });
+
+  it('is durable when the thread is asked for something special, and when it stops', async () => {
+    await using own = await admitting();
+    const [{ durable }] = await Promise.all([own.admit('one'), own.thread.call([['flush', []]])]);
+    await durable;
+    const last = own.admit('two');
+    await own.thread.stop();
+    await (
+      await last
+    ).durable;
+    await using storage = await openSqlite(own.place);
+    expect(await storage.tasks.find('all', 'two')).toMatchObject({ id: 'two' });
+  });
+
+  it('gets its own answer among many, whatever is between them', async () => {
+    await using own = await admitting();
+    const ids = [...Array(300).keys()].map((number) => `t${number}`);
+    const answers = await Promise.all(ids.flatMap((id) => [own.admit(id), own.find(id)]));
+    for (const [index, { outcomes }] of answers.entries()) {
+      expect(outcomes).toHaveLength(1);
+      const [outcome] = outcomes;
+      if (index % 2 === 1) expect(outcome).toMatchObject({ value: { id: ids[(index - 1) / 2] } });
+      else expect(outcome).toMatchObject({ value: { ok: true, value: { again: false } } });
+    }
+    await Promise.all(answers.map(({ durable }) => durable));
+  });
+
+  it('of a thread that dies never becomes durable', async () => {
+    await using own = await admitting();
+    const [written] = await Promise.allSettled([own.admit('one'), own.thread.call([null as never])]);
+    const durable = written.status === 'fulfilled' ? written.value.durable : Promise.reject(new Error('refused'));
+    await expect(durable).rejects.toThrow();
+  });
 });
 
 it('what is asked before closing is answered and kept', async () => {
@@ -105,8 +202,8 @@ it('a long answer comes in several texts, each request gets all of its own, and 
   const large = thread.call(Array.from({ length: 9 }, () => findKey('hash-k')));
   const behind = thread.call([findKey('nobody'), findKey('hash-k')]);
   const found = { ok: true, value: { id: 'k' } };
-  expect(await large).toMatchObject(Array.from({ length: 9 }, () => found));
-  expect(await behind).toMatchObject([{ ok: true }, found]);
+  expect((await large).outcomes).toMatchObject(Array.from({ length: 9 }, () => found));
+  expect((await behind).outcomes).toMatchObject([{ ok: true }, found]);
   expect(texts).toBeGreaterThan(3);
   await thread.stop();
 });

@@ -19,10 +19,19 @@ import { createSqliteWriter } from './sqlite-writer.ts';
  * database. Requests and replies cross as JSON text, which costs a quarter of a structured clone.
  */
 export type WorkerRequest = readonly (readonly [name: string, args: readonly unknown[]])[];
-/** To one request, to several at once, or to the first calls of one: always in their order. */
+/** Those of the second kind are answered when they are written, so that runs can begin a sync earlier. */
+export type WorkerMessage = WorkerRequest | { readonly admissions: WorkerRequest };
+/**
+ * To one request, to several at once, or to the first calls of one: always in their order, admissions apart from the
+ * others. When a reply says nothing else, everything that was written before it is durable.
+ */
 export interface WorkerReply {
   readonly outcomes: readonly Outcome[];
   readonly wakes: readonly string[];
+  /** These are outcomes of admissions; of `written` ones a later reply says that they are durable, or why not. */
+  readonly admitted?: 'written' | 'durable';
+  /** Nothing has happened of what was written and not durable yet. */
+  readonly failure?: PlainError;
   /** How long it took until everything was durable; null: nothing had to be. */
   readonly commitMs: number | null;
 }
@@ -137,7 +146,7 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
     try {
       if (isRead(calls)) return writer.look((run) => doAll(calls, run, () => undefined));
       const own = new Set<string>();
-      const texts = writer.perform((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
+      const texts = writer.write((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
       for (const id of own) wakes.add(id);
       return texts;
     } catch (error) {
@@ -185,10 +194,14 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
         }
       },
     },
-    (calls, wakes) => {
-      const texts = perform(calls, wakes);
-      if (reserve.isTight) shrink();
-      return texts;
+    {
+      perform: (calls, wakes) => {
+        const texts = perform(calls, wakes);
+        if (reserve.isTight) shrink();
+        return texts;
+      },
+      sync: () => writer.sync(),
+      isDurable: () => writer.isDurable,
     },
   );
 };
@@ -196,21 +209,33 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
 /** So many calls are done at once at most, so that no caller waits for an endless batch. */
 const LARGEST = 512;
 
+/** So long an admission that is written waits at most for something to be synced with. */
+const COMPANY_MS = 1;
+
 /** The next request, if it is there already. */
-const nextRequest = (): WorkerRequest | undefined => {
+const nextRequest = (): WorkerMessage | undefined => {
   const received = receiveMessageOnPort(port);
-  return received && (JSON.parse(received.message) as WorkerRequest);
+  return received && (JSON.parse(received.message) as WorkerMessage);
 };
 
+const isAdmissions = (request: WorkerMessage): request is { readonly admissions: WorkerRequest } =>
+  !Array.isArray(request);
+
+/** What answers calls that are not special: the texts of the outcomes of the first of them, written and not durable yet. */
+interface Performer {
+  perform(calls: WorkerRequest, wakes: Set<string>): readonly string[];
+  sync(): void;
+  isDurable(): boolean;
+}
+
 /**
- * Answers every request: a special one by its name, others by `perform`, all that have come in meanwhile at once: they
- * share one sync of the disk and one answer.
+ * Answers every request: a special one by its name, others by what performs them, all that have come in meanwhile at once:
+ * they share one sync of the disk and one answer. Nothing is answered before that sync but admissions, and these only so
+ * that their runs can begin.
  */
-const answer = (
-  special: Readonly<Record<string, (...args: never[]) => unknown>>,
-  perform: (calls: WorkerRequest, wakes: Set<string>) => readonly string[] = () => [],
-): void => {
-  const specialOf = (request: WorkerRequest | undefined) => request?.[0] && special[request[0][0]];
+const answer = (special: Readonly<Record<string, (...args: never[]) => unknown>>, performer?: Performer): void => {
+  const isSpecial = (request: WorkerMessage): boolean =>
+    !isAdmissions(request) && request[0] !== undefined && request[0][0] in special;
 
   const doSpecial = ([call]: WorkerRequest): void => {
     const [name = '', args = []] = call ?? [];
@@ -222,33 +247,87 @@ const answer = (
     if (name === 'close') port.close();
   };
 
-  port.on('message', (text: string) => {
-    let request: WorkerRequest | undefined = JSON.parse(text) as WorkerRequest;
-    let left: WorkerRequest = [];
-    while (request || left.length > 0) {
-      if (left.length === 0 && request && specialOf(request)) {
-        doSpecial(request);
-        return;
-      }
-      const started = performance.now();
-      const calls = [...left];
-      while (request && !specialOf(request) && calls.length < LARGEST) {
-        calls.push(...request);
-        request = nextRequest();
-      }
+  /** Somebody was told that an admission is written, and waits to hear that it is durable. */
+  let isOwed = false;
+  /** That word waits so long for company: the end of a short run, or what a run has to remember. */
+  let syncSoon: NodeJS.Timeout | undefined;
+
+  const admit = ({ perform, isDurable }: Performer, admissions: WorkerRequest): void => {
+    for (let left = admissions; left.length > 0;) {
       const wakes = new Set<string>();
-      const texts = perform(calls, wakes);
-      const isDurable = !isRead(calls.slice(0, texts.length));
-      reply(texts, wakes, isDurable ? performance.now() - started : null);
-      left = calls.slice(texts.length);
+      const texts = perform(left, wakes);
+      const admitted = isDurable() ? 'durable' : 'written';
+      if (admitted === 'written') isOwed = true;
+      reply(texts, { wakes, admitted });
+      left = left.slice(texts.length);
+    }
+  };
+
+  /** Also without calls: then it is only said that what was admitted is durable. */
+  const settle = ({ perform, sync, isDurable }: Performer, calls: WorkerRequest, started: number): void => {
+    clearTimeout(syncSoon);
+    syncSoon = undefined;
+    isOwed = false;
+    let left = calls;
+    do {
+      const wakes = new Set<string>();
+      const texts = left.length > 0 ? perform(left, wakes) : [];
+      const isWrite = !isDurable() || !isRead(left.slice(0, texts.length));
+      try {
+        sync();
+        reply(texts, { wakes, commitMs: isWrite ? performance.now() - started : null });
+      } catch (error) {
+        const failure = plain(error);
+        reply(
+          texts.map(() => textOf({ ok: false, error: failure })),
+          { failure },
+        );
+      }
+      left = left.slice(texts.length);
+    } while (left.length > 0);
+  };
+
+  /** All that is there already, and answers what comes after it and is no part of this. */
+  const round = (own: Performer, first: WorkerMessage): WorkerMessage | undefined => {
+    const started = performance.now();
+    const admissions: WorkerRequest[number][] = [];
+    const calls: WorkerRequest[number][] = [];
+    let next: WorkerMessage | undefined = first;
+    while (next && !isSpecial(next) && admissions.length + calls.length < LARGEST) {
+      if (isAdmissions(next)) admissions.push(...next.admissions);
+      else calls.push(...next);
+      next = nextRequest();
+    }
+    const wasOwed = isOwed;
+    admit(own, admissions);
+    if (calls.length > 0 || wasOwed) settle(own, calls, started);
+    else if (isOwed) syncSoon = setTimeout(() => settle(own, [], performance.now()), COMPANY_MS);
+    return next;
+  };
+
+  port.on('message', (text: string) => {
+    let request: WorkerMessage | undefined = JSON.parse(text) as WorkerMessage;
+    while (request) {
+      if (!performer) return doSpecial(request as WorkerRequest);
+      if (!isSpecial(request)) request = round(performer, request);
+      else {
+        if (isOwed) settle(performer, [], performance.now());
+        return doSpecial(request as WorkerRequest);
+      }
     }
   });
 };
 
-const reply = (outcomes: readonly string[], wakes: Iterable<string> = [], commitMs: number | null = null): void =>
+const reply = (
+  outcomes: readonly string[],
+  about: { wakes?: Iterable<string>; commitMs?: number | null; admitted?: string; failure?: PlainError } = {},
+): void => {
+  const { wakes = [], commitMs = null, admitted, failure } = about;
+  const more = `${admitted ? `,"admitted":"${admitted}"` : ''}${failure ? `,"failure":${JSON.stringify(failure)}` : ''}`;
   port.postMessage(
-    `{"outcomes":[${outcomes.join(',')}],"wakes":${JSON.stringify([...wakes])},"commitMs":${String(commitMs)}}`,
+    `{"outcomes":[${outcomes.join(',')}],"wakes":${JSON.stringify([...wakes])},"commitMs":${String(commitMs)}${more}}`,
   );
+};
 
 const start = (): void => {
   if (options.role === 'reader') return serveReader(openForReading(options.file));

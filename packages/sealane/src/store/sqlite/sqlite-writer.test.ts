@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { all, sql } from '../steps/step.ts';
+import { all, sql, type Steps } from '../steps/step.ts';
 import { add, copyOf, kindsIn, newFile, openWriter } from './crashed-writer.fixture.ts';
 import { redoFileOf } from './redo-file.ts';
 import { openForReading } from './sqlite-database.ts';
@@ -129,6 +129,103 @@ describe('a redo log that cannot be written', () => {
       opened.add('second');
     }
     expect(afterKill(opened.file)).toEqual(['first', 'second']);
+  });
+});
+
+describe('batches that are written, and synced later,', () => {
+  const write = ({ writer }: ReturnType<typeof openWriter>, kind: string, ...more: readonly Steps<unknown>[]): void =>
+    writer.write((run) => {
+      run(add(kind));
+      for (const steps of more) run(steps);
+    }, new Set());
+
+  it('are there after a kill, and share one sync', () => {
+    using opened = openWriter();
+    opened.add('first');
+    let syncs = 0;
+    using _counted = breaking('fdatasyncSync', () => ((syncs += 1), false));
+    write(opened, 'a');
+    write(opened, 'b');
+    expect(opened.writer.isDurable).toBe(false);
+    expect(syncs).toBe(0);
+    expect(afterKill(opened.file)).toEqual(['first', 'a', 'b']);
+    opened.writer.sync();
+    opened.writer.sync();
+    expect(opened.writer.isDurable).toBe(true);
+    expect(syncs).toBe(1);
+    expect(opened.kinds()).toEqual(['first', 'a', 'b']);
+  });
+
+  it('are durable with a commit of the database', () => {
+    using opened = openWriter();
+    write(opened, 'a');
+    opened.writer.flush();
+    expect(opened.writer.isDurable).toBe(true);
+    write(opened, 'b');
+    write(opened, 'c');
+    opened.add('large', TOO_LARGE);
+    expect(opened.writer.isDurable).toBe(true);
+    expect(afterKill(opened.file)).toEqual(['a', 'b', 'c', 'large']);
+  });
+
+  it('are committed where they cannot be synced', () => {
+    using opened = openWriter();
+    opened.add('first');
+    write(opened, 'a');
+    write(opened, 'b');
+    {
+      using _broken = breaking('fdatasyncSync', () => true);
+      opened.writer.sync();
+    }
+    expect(opened.database.isTransaction).toBe(false);
+    opened.add('c');
+    expect(opened.kinds()).toEqual(['first', 'a', 'b', 'c']);
+    expect(afterKill(opened.file)).toEqual(['first', 'a', 'b', 'c']);
+  });
+
+  it.each(['wiped', 'still in the file'])(
+    'have not happened where that fails as well, and do not come back: %s',
+    (how) => {
+      using opened = openWriter();
+      opened.database.exec('CREATE TABLE parent (id TEXT PRIMARY KEY)');
+      opened.database.exec('CREATE TABLE child (parent TEXT REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)');
+      opened.add('first');
+      write(opened, 'a');
+      write(opened, 'b', all(ADD_ORPHAN, 'nobody'));
+      {
+        let failed = false;
+        using _broken = breaking('fdatasyncSync', () => (failed = true));
+        using _wipe = breaking('writeSync', () => failed && how !== 'wiped');
+        expect(() => opened.writer.sync()).toThrow(/FOREIGN KEY/);
+      }
+      expect(opened.writer.isDurable).toBe(true);
+      expect(opened.kinds()).toEqual(['first']);
+      if (how === 'wiped') expect(afterKill(opened.file)).toEqual(['first']);
+      // As long as the record that stood there: behind it, the next one of those that failed would be found.
+      write(opened, 'c');
+      opened.writer.sync();
+      expect(opened.kinds()).toEqual(['first', 'c']);
+      expect(afterKill(opened.file)).toEqual(['first', 'c']);
+      opened.add('d');
+      opened.writer.flush();
+      opened.add('e');
+      expect(afterKill(opened.file)).toEqual(['first', 'c', 'd', 'e']);
+    },
+  );
+
+  it('are done again after a batch that fails, and can still be synced', () => {
+    using opened = openWriter();
+    opened.add('first');
+    write(opened, 'a');
+    expect(() =>
+      opened.writer.write((run) => {
+        run(add('half'));
+        throw new Error('broken');
+      }, new Set()),
+    ).toThrow('broken');
+    opened.writer.sync();
+    expect(opened.kinds()).toEqual(['first', 'a']);
+    expect(afterKill(opened.file)).toEqual(['first', 'a']);
   });
 });
 
