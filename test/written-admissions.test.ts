@@ -14,9 +14,11 @@ const slowToTheDisk = (storage: Storage) => {
     ...storage,
     tasks: {
       ...storage.tasks,
-      admitWritten: async (admission) => {
+      admit: async (admission, when) => {
         const admitted = await storage.tasks.admit(admission);
-        return admitted.ok ? { ok: true, value: { ...admitted.value, durable: disk.promise } } : admitted;
+        return admitted.ok && when === 'written'
+          ? { ok: true, value: { ...admitted.value, durable: disk.promise } }
+          : admitted;
       },
       find: async (scope, id) => (isLost ? undefined : await storage.tasks.find(scope, id)),
     },
@@ -96,7 +98,7 @@ it('a caller whose task does not reach the disk is told so, and does not wait fo
 it('an agent that does not say so does not begin before', async () => {
   await using own = await opened(false);
   const { gate, service } = own;
-  // It goes by the admission that is durable when it answers, and so needs no word of this disk.
+  // Its admission is durable when it is answered, and so needs no word of this disk.
   const sent = service.client.send('as ever');
   (await gate.started('as ever')).end();
   expect((await sent).status.state).toBe('TASK_STATE_COMPLETED');

@@ -1,16 +1,6 @@
 import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
-import type {
-  Admission,
-  Admitted,
-  CallFacts,
-  NewWebhook,
-  Result,
-  Scope,
-  Slot,
-  StoredTask,
-  WrittenAdmission,
-} from '#store';
+import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
 
 import { type AgentEntry, mayUse } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
@@ -32,7 +22,7 @@ export interface TakenIn {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-interface Entered extends WrittenAdmission {
+interface Entered extends Admitted {
   readonly slot: Slot | undefined;
   readonly ahead?: LookAhead;
 }
@@ -83,11 +73,11 @@ export const createIntake = (
   const withSlot = async (
     agent: string,
     context: { readonly id?: string },
-    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<WrittenAdmission>>,
+    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
   ): Promise<Entered> => {
     // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
     const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
-    let result: Result<WrittenAdmission> | undefined;
+    let result: Result<Admitted> | undefined;
     try {
       result = await enter(slot);
     } finally {
@@ -137,7 +127,7 @@ export const createIntake = (
       if (request.idempotencyKey !== undefined) {
         admission.idempotency = { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' };
       }
-      return connector.remembersFirst && store.admitWritten ? store.admitWritten(admission) : store.admit(admission);
+      return connector.remembersFirst ? store.admit(admission, 'written') : store.admit(admission);
     });
     return ahead === undefined ? entered : { ...entered, ahead };
   };

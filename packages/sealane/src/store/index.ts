@@ -50,6 +50,5 @@ export type {
   StoredTask,
   TaskId,
   TaskStore,
-  WrittenAdmission,
 } from './task-store.ts';
 export { COUNT_LIMIT } from './task-store.ts';

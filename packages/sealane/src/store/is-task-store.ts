@@ -2,8 +2,8 @@ import { SealaneError } from '#domain';
 
 import type { TaskStore } from './task-store.ts';
 
-/** Every member of the port that a store must have, and what it must be; one that is missing here does not compile. */
-const MEMBERS: Readonly<Record<Exclude<keyof TaskStore, 'admitWritten'>, 'function' | 'boolean'>> = {
+/** Every member of the port and what it must be; a member that is missing here does not compile. */
+const MEMBERS: Readonly<Record<keyof TaskStore, 'function' | 'boolean'>> = {
   exclusive: 'boolean',
   admit: 'function',
   follow: 'function',

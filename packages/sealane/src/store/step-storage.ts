@@ -6,7 +6,7 @@ import type { AdmitOutcome } from './steps/admit.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
 import { numbered } from './steps/event-log.ts';
 import { isSpliceable, spliced } from './steps/spliced.ts';
-import type { Admission, Admitted, Instant, Result, StoredTask, TaskId, WrittenAdmission } from './task-store.ts';
+import type { Admission, Admitted, Instant, Result, StoredTask, TaskId } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
 export interface Driver {
@@ -72,21 +72,17 @@ export const createStepStorage = (driver: Driver): Storage => {
     notices: driver.notices ?? [],
     tasks: {
       exclusive: driver.exclusive,
-      admit: async (admission) =>
-        mapped(await driver.write('admit', admission), (outcome) => admittedBy(admission, outcome)),
-      ...(admitWritten && {
-        admitWritten: async (admission) => {
-          const { value, durable } = await admitWritten(admission);
-          return mapped(value, (outcome) => {
-            const admitted: { -readonly [K in keyof WrittenAdmission]: WrittenAdmission[K] } = admittedBy(
-              admission,
-              outcome,
-            );
-            if (durable) admitted.durable = durable;
-            return admitted;
-          });
-        },
-      }),
+      admit: async (admission, when) => {
+        if (when !== 'written' || !admitWritten) {
+          return mapped(await driver.write('admit', admission), (outcome) => admittedBy(admission, outcome));
+        }
+        const { value, durable } = await admitWritten(admission);
+        return mapped(value, (outcome) => {
+          const admitted: { -readonly [K in keyof Admitted]: Admitted[K] } = admittedBy(admission, outcome);
+          if (durable) admitted.durable = durable;
+          return admitted;
+        });
+      },
       follow: (followUp) => driver.write('follow', followUp),
       claim: (request) => driver.write('claim', request),
       append: async (run, events, at) => {

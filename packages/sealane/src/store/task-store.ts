@@ -189,10 +189,7 @@ export interface Admitted {
   readonly run?: Run;
   /** The message was known already (same idempotency key, or same messageId and parts in this task): nothing was written. */
   readonly again: boolean;
-}
-
-export interface WrittenAdmission extends Admitted {
-  /** Absent: it is durable already. */
+  /** Present: it is written, and durable when this resolves; if it rejects, it has not happened. */
   readonly durable?: Promise<void>;
 }
 
@@ -272,12 +269,11 @@ export interface TaskStore {
   readonly exclusive: boolean;
 
   /** Creates the task, its first event, its turn and its idempotency record. Starts it only with a slot. */
-  admit(admission: Admission): Promise<Result<Admitted>>;
   /**
-   * The same, answered as soon as a kill of this process cannot take it away; a power loss can until `durable` resolves.
-   * If that rejects, it has not happened. Until then nobody may be told, and nothing outside may be touched for it.
+   * With `written` it may be answered as soon as a kill of this process cannot take it away; a power loss can until
+   * `durable` has resolved. Until then nobody may be told, and nothing outside may be touched for it.
    */
-  admitWritten?(admission: Admission): Promise<Result<WrittenAdmission>>;
+  admit(admission: Admission, when?: 'written'): Promise<Result<Admitted>>;
   /** The next turn of an interrupted task, or a message for the inbox of its live run. */
   follow(followUp: FollowUp): Promise<Result<Admitted>>;
   /** Takes waiting turns whose lanes are idle, at most `free[agent]` of each agent; counts the attempt. */

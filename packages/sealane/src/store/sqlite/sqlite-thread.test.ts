@@ -145,7 +145,7 @@ describe('an admission that is answered when it is written', () => {
       if (index % 2 === 1) expect(outcome).toMatchObject({ value: { id: ids[(index - 1) / 2] } });
       else expect(outcome).toMatchObject({ value: { ok: true, value: { again: false } } });
     }
-    await Promise.all(answers.map(({ durable }) => durable));
+    for (const { durable } of answers) await durable;
   });
 
   it('of a thread that dies never becomes durable', async () => {

@@ -252,11 +252,11 @@ const answer = (special: Readonly<Record<string, (...args: never[]) => unknown>>
   /** That word waits so long for company: the end of a short run, or what a run has to remember. */
   let syncSoon: NodeJS.Timeout | undefined;
 
-  const admit = ({ perform, isDurable }: Performer, admissions: WorkerRequest): void => {
+  const admit = (own: Performer, admissions: WorkerRequest): void => {
     for (let left = admissions; left.length > 0;) {
       const wakes = new Set<string>();
-      const texts = perform(left, wakes);
-      const admitted = isDurable() ? 'durable' : 'written';
+      const texts = own.perform(left, wakes);
+      const admitted = own.isDurable() ? 'durable' : 'written';
       if (admitted === 'written') isOwed = true;
       reply(texts, { wakes, admitted });
       left = left.slice(texts.length);
@@ -264,17 +264,17 @@ const answer = (special: Readonly<Record<string, (...args: never[]) => unknown>>
   };
 
   /** Also without calls: then it is only said that what was admitted is durable. */
-  const settle = ({ perform, sync, isDurable }: Performer, calls: WorkerRequest, started: number): void => {
+  const settle = (own: Performer, calls: WorkerRequest, started: number): void => {
     clearTimeout(syncSoon);
     syncSoon = undefined;
     isOwed = false;
     let left = calls;
     do {
       const wakes = new Set<string>();
-      const texts = left.length > 0 ? perform(left, wakes) : [];
-      const isWrite = !isDurable() || !isRead(left.slice(0, texts.length));
+      const texts = left.length > 0 ? own.perform(left, wakes) : [];
+      const isWrite = !own.isDurable() || !isRead(left.slice(0, texts.length));
       try {
-        sync();
+        own.sync();
         reply(texts, { wakes, commitMs: isWrite ? performance.now() - started : null });
       } catch (error) {
         const failure = plain(error);
