@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
@@ -111,6 +113,63 @@ describe('an admission that is answered when it is written', () => {
     await durable;
     expect(own.seen).toEqual(['one written', 'one durable']);
   });
+
+  it('waits for a sync of its own, and not for one that came before it', async () => {
+    await using own = await admitting();
+    const first = await own.admit('one');
+    await first.durable;
+    const second = await own.admit('two');
+    expect(second.durable).toBeInstanceOf(Promise);
+    expect(second.durable).not.toBe(first.durable);
+    await second.durable;
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'is refused when neither the redo log nor the database can be written any more',
+    // The thread syncs a millisecond later: on a busy machine that may be over before the files are closed.
+    { retry: 20 },
+    () => {
+      using place = freshFile();
+      const program = `
+      import { closeSync, readdirSync, readlinkSync } from 'node:fs';
+      import { startThread } from '#store/sqlite/sqlite-thread';
+      const file = process.argv[1];
+      const thread = await startThread({ role: 'writer', file, synchronous: 'FULL' });
+      const admit = (id) => thread.admit([JSON.stringify(['admit', [{ ...${JSON.stringify(admission('one'))}, id, session: id }]])]);
+      const isOurs = (fd) => {
+        try {
+          return /\\.(redo|db-wal)$/.test(readlinkSync('/proc/self/fd/' + fd));
+        } catch {
+          return false;
+        }
+      };
+      const close = () => readdirSync('/proc/self/fd').filter(isOurs).forEach((fd) => closeSync(Number(fd)));
+      // Until all of this takes less time than the thread waits for company.
+      for (let number = 0; number < 100; number += 1) {
+        readdirSync('/proc/self/fd').filter(isOurs);
+        await (await admit('before' + number)).durable;
+      }
+      const { durable } = await admit('one');
+      // Its thread is in this process: what is closed here is closed there.
+      close();
+      const fate = await durable.then(() => 'durable', (error) => error.constructor.name);
+      console.log(JSON.stringify({ fate }));
+      process.exit();`;
+      const found = execFileSync(
+        process.execPath,
+        [
+          '--conditions=sealane:source',
+          '--disable-warning=ExperimentalWarning',
+          '--input-type=module',
+          '-e',
+          program,
+          place.file,
+        ],
+        { encoding: 'utf8', cwd: fileURLToPath(new URL('../..', import.meta.url)) },
+      );
+      expect(JSON.parse(found)).toEqual({ fate: expect.stringMatching(/Error$/) });
+    },
+  );
 
   it('is durable before anybody else hears of it, or of anything that came after it', async () => {
     await using own = await admitting();

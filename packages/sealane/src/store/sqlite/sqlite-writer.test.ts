@@ -1,11 +1,11 @@
-import fs, { existsSync, rmSync } from 'node:fs';
+import fs, { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 import { describe, expect, it, vi } from 'vitest';
 
 import { all, sql, type Steps } from '../steps/step.ts';
 import { add, copyOf, kindsIn, newFile, openWriter } from './crashed-writer.fixture.ts';
-import { redoFileOf } from './redo-file.ts';
+import { recordsOf, redoFileOf } from './redo-file.ts';
 import { openForReading } from './sqlite-database.ts';
 
 const ADD_ORPHAN = sql(`INSERT INTO child (parent) VALUES (?)`);
@@ -212,6 +212,58 @@ describe('batches that are written, and synced later,', () => {
       expect(afterKill(opened.file)).toEqual(['first', 'c', 'd', 'e']);
     },
   );
+
+  describe('of which nothing can be synced or committed,', () => {
+    const MARK = sql(`INSERT INTO audit (at, kind, actor, subject, facts) VALUES (0, ?, 'marked', '', '')`);
+
+    /** Every commit fails from here on; the redo log holds what was answered. */
+    const openUncommittable = () => {
+      const opened = openWriter();
+      opened.database.exec('CREATE TABLE parent (id TEXT PRIMARY KEY)');
+      opened.database.exec('CREATE TABLE child (parent TEXT REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)');
+      opened.perform(all(ADD_ORPHAN, 'nobody'));
+      opened.add('first');
+      return opened;
+    };
+    const recordsIn = (file: string): readonly string[] => {
+      const fd = openSync(redoFileOf(file), 'r');
+      try {
+        return [...recordsOf(fd, 1)].map(({ text }) => text);
+      } finally {
+        closeSync(fd);
+      }
+    };
+    const failToSync = (opened: ReturnType<typeof openWriter>, canWipe: boolean): void => {
+      write(opened, 'a', all(MARK, 'a'));
+      write(opened, 'b', all(MARK, 'b'));
+      let failed = false;
+      using _broken = breaking('fdatasyncSync', () => (failed = true));
+      using _wipe = breaking('writeSync', () => failed && !canWipe);
+      expect(() => opened.writer.sync()).toThrow(/FOREIGN KEY/);
+    };
+
+    it('are gone from the log, and what comes after them says all of it anew', () => {
+      using opened = openUncommittable();
+      const before = recordsIn(opened.file);
+      failToSync(opened, true);
+      expect(opened.kinds()).toEqual(['first']);
+      expect(recordsIn(opened.file)).toEqual(before);
+      // As long as the first of those that failed: the second of them would be found behind it.
+      write(opened, 'c', all(MARK, 'c'));
+      opened.writer.sync();
+      expect(opened.kinds()).toEqual(['first', 'c', 'c']);
+      const [added, ...more] = recordsIn(opened.file).slice(before.length);
+      expect(more).toEqual([]);
+      expect(added).toContain(`'marked'`);
+    });
+
+    it('and which cannot be wiped either, let nothing in before them', () => {
+      using opened = openUncommittable();
+      failToSync(opened, false);
+      expect(() => write(opened, 'c')).toThrow(/FOREIGN KEY/);
+      expect(opened.kinds()).toEqual(['first']);
+    });
+  });
 
   it('are done again after a batch that fails, and can still be synced', () => {
     using opened = openWriter();
