@@ -193,7 +193,7 @@ export const createIntake = (
       await durable;
     } catch (error) {
       // There is no such task, and its run finds out by itself: whatever it writes is refused.
-      feed.forget(admitted.task.id);
+      if (!admitted.again) feed.forget(admitted.task.id);
       throw error;
     }
     tell(admitted);
