@@ -52,6 +52,7 @@ export const openForWriting = (
       if (notice !== undefined) onNotice(notice);
     }
     migrate(database, version);
+    forgetStatistics(database);
     // One process owns the file, so whatever an earlier one held is an orphan now.
     database.exec('DELETE FROM instances');
     database.exec('UPDATE outbox SET held = 0, due_at = 0 WHERE held = 1');
@@ -78,6 +79,15 @@ export const examineDatabase = (file: string): void => {
   } catch (error) {
     throw sqliteError(error, file);
   }
+};
+
+/**
+ * Without statistics the same plans are made for a hundred tasks and for a million. What was counted when there were few
+ * would make SQLite read all of a table that has many by now.
+ */
+const forgetStatistics = (database: DatabaseSync): void => {
+  const hasAny = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'").get();
+  if (hasAny) database.exec('DELETE FROM sqlite_stat1; ANALYZE sqlite_schema');
 };
 
 const pragma = (database: DatabaseSync, name: string): number =>

@@ -8,8 +8,10 @@ import { READS, WRITES } from '../steps/index.ts';
 import * as lanes from '../steps/lanes.sql.ts';
 import * as records from '../steps/records.sql.ts';
 import type { Steps } from '../steps/step.ts';
+import { SIZES } from '../steps/tasks.sql.ts';
 import type { Admission } from '../task-store.ts';
-import { createStepRunner, inSqlite } from './sqlite-database.ts';
+import { newFile } from './crashed-writer.fixture.ts';
+import { createStepRunner, inSqlite, openForWriting } from './sqlite-database.ts';
 
 /** A database that remembers what it was asked to prepare. */
 class Listening extends DatabaseSync {
@@ -40,6 +42,20 @@ describe('a statement', () => {
     const limited = database.prepared.filter((text) => /\bLIMIT\b/.test(text));
     expect(limited.length).toBeGreaterThan(4);
     expect(limited.filter((text) => /\bLIMIT \?/.test(text))).toEqual([]);
+  });
+
+  it('is planned as if there were many tasks, whatever was counted when there were few', () => {
+    const file = newFile();
+    const options = { file, synchronous: 'OFF' } as const;
+    const before = openForWriting(options, { now: 0 });
+    before.exec(
+      'INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (1, 1, 1, 1, 0, 0, 0, 0)',
+    );
+    before.exec('ANALYZE');
+    before.close();
+    using database = openForWriting(options, { now: 0 });
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${inSqlite(SIZES.text)}`).all();
+    expect(plan.map((row) => row['detail'])).toEqual(['SEARCH heads USING INTEGER PRIMARY KEY (rowid=?)']);
   });
 
   it('that asks for turns looks at those that wait or run, and not at the heads of all the tasks there ever were', () => {

@@ -187,7 +187,6 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
       close: () => {
         try {
           writer.close();
-          database.exec('PRAGMA optimize');
         } finally {
           database.close();
           lock?.release();
