@@ -124,6 +124,10 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
     stream: async (caller, request, { lastEventId, signal = never() } = {}) => {
       const { task, again, told } = await takeIn(caller, request);
+      if (task.direct) {
+        await told;
+        return directStream(caller, task, signal);
+      }
       // Begins to follow before anybody is told: it may be over in the same moment.
       const follower = feed.follow(scopeOf(caller), task.id);
       try {
@@ -131,10 +135,6 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       } catch (error) {
         follower[Symbol.dispose]();
         throw error;
-      }
-      if (task.direct) {
-        follower[Symbol.dispose]();
-        return directStream(caller, task, signal);
       }
       // A question to the caller ends this stream; a sign-in elsewhere does not.
       const isLast = ({ event: { event } }: FeedEvent): boolean =>

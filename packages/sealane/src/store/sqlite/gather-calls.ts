@@ -1,5 +1,5 @@
 import { type Answer, settle } from './sqlite-thread.ts';
-import type { Outcome, WorkerRequest } from './sqlite-worker.ts';
+import type { Outcome, WorkerRequest } from './worker-messages.ts';
 
 type Call = WorkerRequest[number];
 

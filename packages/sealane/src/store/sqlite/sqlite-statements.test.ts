@@ -9,7 +9,7 @@ import * as lanes from '../steps/lanes.sql.ts';
 import * as records from '../steps/records.sql.ts';
 import type { Steps } from '../steps/step.ts';
 import { SIZES } from '../steps/tasks.sql.ts';
-import type { Admission } from '../task-store.ts';
+import { admission } from './admission.fixture.ts';
 import { newFile } from './crashed-writer.fixture.ts';
 import { createStepRunner, inSqlite, openForWriting } from './sqlite-database.ts';
 
@@ -74,28 +74,11 @@ describe('a statement', () => {
 });
 
 describe('a turn', () => {
-  const admission = (id: string): Admission => ({
-    id,
-    contextId: id,
-    owner: 'o',
-    tenant: '',
-    agent: 'a',
-    dialect: '1.0',
-    session: id,
-    direct: false,
-    message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] },
-    metadata: {},
-    call: {},
-    at: 1,
-    slot: { instance: 'me' },
-    limits: { laneWaiting: 10, ownerWaiting: 0 },
-  });
-
   it('is folded once if its task is long, and else by those who read it', () => {
     const { database, run } = open();
     using _ = database;
     const foldedAfter = (id: string, ...texts: readonly string[]): unknown => {
-      const admitted = run(WRITES.admit(admission(id)));
+      const admitted = run(WRITES.admit({ ...admission(id), slot: { instance: 'me' } }));
       if (!admitted.ok || admitted.value.again) throw new Error('It was not admitted.');
       const { task, lane } = admitted.value;
       const token = { taskId: id, task, lane, epoch: 1 };

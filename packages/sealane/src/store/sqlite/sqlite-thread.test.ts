@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import type { AuditEvent } from '../storage.ts';
-import type { Admission } from '../task-store.ts';
+import { admission } from './admission.fixture.ts';
 import { openSqlite } from './index.ts';
 import { startThread } from './sqlite-thread.ts';
 
@@ -60,22 +60,6 @@ it('requests that the thread takes together get their own answers, whatever is a
     expect(outcomes).toMatchObject(expected);
   }
   await thread.stop();
-});
-
-const admission = (id: string, session = id): Admission => ({
-  id,
-  contextId: id,
-  owner: 'o',
-  tenant: '',
-  agent: 'a',
-  dialect: '1.0',
-  session,
-  direct: false,
-  message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: id }] },
-  metadata: {},
-  call: { permission: 'write' },
-  at: 1,
-  limits: { laneWaiting: 10_000, ownerWaiting: 0 },
 });
 
 describe('an admission that is answered when it is written', () => {

@@ -2,7 +2,8 @@ import { Worker } from 'node:worker_threads';
 
 import { type ErrorCode, SealaneError } from '#domain';
 
-import type { Outcome, PlainError, WorkerOptions, WorkerReply, WorkerRequest } from './sqlite-worker.ts';
+import type { WorkerOptions } from './sqlite-worker.ts';
+import type { Outcome, PlainError, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 /** What the thread made of a batch of calls. */
 export interface Answer {

@@ -91,9 +91,9 @@ export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 export const ADVANCE_RUN = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?
   WHERE task = ? AND epoch = ? AND ended = 0 RETURNING ${HEAD_COLUMNS}`);
-/** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
 const END = 'UPDATE heads SET seq = seq + ?, tail = tail + ?, ended = ?';
 const IS_ITS_RUN = 'task = ? AND epoch = ? AND ended = 0';
+/** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
 export const END_RUN = sql<HeadRow>(`
   ${END}, turn_ended = 1
   WHERE ${IS_ITS_RUN} AND (cancel = 0 OR CAST(? AS BIGINT) = 1) RETURNING ${HEAD_COLUMNS}`);

@@ -1,0 +1,62 @@
+import { SealaneError } from '#domain';
+
+import { sqliteError } from './sqlite-error.ts';
+
+// What crosses between the event loop and the store's thread: JSON text, which costs a quarter of a structured clone.
+
+export type WorkerRequest = readonly (readonly [name: string, args: readonly unknown[]])[];
+/** Those of the second kind are answered when they are written, so that runs can begin a sync earlier. */
+export type WorkerMessage = WorkerRequest | { readonly admissions: WorkerRequest };
+/**
+ * To one request, to several at once, or to the first calls of one: always in their order, admissions apart from the
+ * others. When a reply says nothing else, everything that was written before it is durable.
+ */
+export interface WorkerReply {
+  readonly outcomes: readonly Outcome[];
+  readonly wakes: readonly string[];
+  /** These are outcomes of admissions; of `written` ones a later reply says that they are durable, or why not. */
+  readonly admitted?: 'written' | 'durable';
+  /** Nothing has happened of what was written and not durable yet. */
+  readonly failure?: PlainError;
+  /** How long it took until everything was durable; null: nothing had to be. */
+  readonly commitMs: number | null;
+}
+export type Outcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: PlainError };
+export interface PlainError {
+  readonly code: string | undefined;
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly facts: Readonly<Record<string, string>>;
+  readonly retryAfterMs: number | undefined;
+}
+
+export const plainError = (thrown: unknown, file: string): PlainError => {
+  const error = sqliteError(thrown, file);
+  const known = error instanceof SealaneError ? error : undefined;
+  return {
+    code: known?.code,
+    message: error instanceof Error ? error.message : String(error),
+    stack: error instanceof Error ? error.stack : undefined,
+    facts: known?.facts ?? {},
+    retryAfterMs: known?.retryAfterMs,
+  };
+};
+
+/**
+ * An outcome as text. One of many tasks can be longer than a text can be (half a gigabyte): that is the trouble of its
+ * caller alone.
+ */
+export const textOf = (outcome: Outcome): string => {
+  try {
+    return JSON.stringify(outcome);
+  } catch (cause) {
+    const tooMuch = 'This is too much for one answer: ask for fewer tasks at once, or without artifacts.';
+    return JSON.stringify({ ok: false, error: plainError(new SealaneError('too-large', tooMuch, { cause }), '') });
+  }
+};
+
+/** A reply to these outcomes, which are text already. */
+export const replyOf = (outcomes: readonly string[], about: Omit<Partial<WorkerReply>, 'outcomes'> = {}): string =>
+  `{"outcomes":[${outcomes.join(',')}],${JSON.stringify({ wakes: [], commitMs: null, ...about }).slice(1)}`;
