@@ -31,17 +31,26 @@ try {
   // A user that the system does not know, as containers have them, has no folder of its own.
 }
 
-// What the garbage collector should know of a service. Under load it makes much that is garbage a moment later: a larger
-// nursery is cleaned less often; it grows when it is needed and not before. And V8 would give back all the memory it can
-// after a pause of eight seconds, and with it the compiled code of everything that nobody was just using, so that the
-// first second after each pause would run at a third of the speed: five minutes are early enough. Flags have to be there
-// when the process starts, so it becomes itself once more, with them. And the C library would give nearly every thread
-// an arena of memory of its own: two for all of them are 3 MB less. What the process has read at its start is not handed
-// on to the programs that it starts.
-const NURSERY = '--max-semi-space-size=64';
-const FLAGS = [NURSERY, '--gc-memory-reducer-start-delay-ms=300000'];
+// What Node should know of a service. Flags have to be there when the process starts, so it becomes itself once more, with
+// them. And the C library would give nearly every thread an arena of memory of its own: two for all of them
+// are 3 MB less. What the process has read at its start is not handed on to the programs that it starts.
+const FLAGS = [
+  // Under load a service makes much that is garbage a moment later: a larger nursery is cleaned less often. It grows when
+  // it is needed and not before.
+  '--max-semi-space-size=32',
+  // From what survives while the nursery is still small V8 would conclude that requests live long, and make parts of them
+  // old from birth on. Each keeps what it refers to, one to three kilobytes of a request, until the next full collection,
+  // and cleaning the nursery takes some five milliseconds instead of one.
+  '--no-allocation-site-pretenuring',
+  // V8 would give back all the memory it can after a pause of eight seconds, and with it the compiled code of everything
+  // that nobody was just using, so that the first second after each pause would run at a third of the speed: five minutes
+  // are early enough.
+  '--gc-memory-reducer-start-delay-ms=300000',
+  // SIGUSR1 would open a debugger to every user of this machine, without a key.
+  '--disable-sigusr1',
+];
 const isServing = process.argv.includes('serve', 2);
-if (isServing && process.execve && process.platform !== 'win32' && !process.execArgv.includes(NURSERY)) {
+if (isServing && process.execve && process.platform !== 'win32' && !process.execArgv.includes(FLAGS[0])) {
   const arenas = process.env.MALLOC_ARENA_MAX === undefined && { MALLOC_ARENA_MAX: '2', SEALANE_ARENAS: 'own' };
   process.execve(process.execPath, [process.execPath, ...FLAGS, ...process.execArgv, ...process.argv.slice(1)], {
     ...process.env,

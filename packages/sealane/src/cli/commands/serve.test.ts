@@ -70,6 +70,17 @@ test('a second signal ends it at once, whatever still runs', async () => {
   expect(code).toBe(143);
 });
 
+test('no signal opens a debugger, which would need no key', async () => {
+  using cli = setUpCli();
+  const service = await startService(cli);
+  service.child.kill('SIGUSR1');
+  expect(await cli.run(['send', 'still there', '--url', service.url])).toMatchObject({ stdout: 'still there\n' });
+  service.child.kill('SIGTERM');
+  const { code, stderr } = await service.done;
+  expect(code).toBe(0);
+  expect(stderr).not.toContain('Debugger');
+});
+
 test('a port that is taken is told with who has it and another one', async () => {
   using cli = setUpCli();
   const holder = createServer().listen(0, '127.0.0.1');
