@@ -7,6 +7,7 @@ import {
   type RequestContext,
 } from '@a2a-js/sdk/server';
 import { createExecutorAgent } from 'sealane/executor';
+import { type Admission, openStore } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { openService } from './support/service.ts';
@@ -55,6 +56,39 @@ describe('an executor of the SDK that', () => {
       artifacts: [{ artifactId: 'a', parts: [{ text: 'the answer' }] }],
       metadata: { tokens: 3 },
     });
+  });
+
+  it('touches nothing outside can answer before its task is stored, with it', async () => {
+    await using storage = await openStore('memory');
+    const answered: boolean[] = [];
+    const store = {
+      ...storage,
+      tasks: {
+        ...storage.tasks,
+        admit: (admission: Admission) => {
+          answered.push(admission.answer !== undefined);
+          return storage.tasks.admit(admission);
+        },
+      },
+    };
+    const execute: Execute = async (_context, bus) => {
+      bus.publish(artifact('the answer', { lastChunk: true }));
+      bus.publish(status('TASK_STATE_COMPLETED'));
+    };
+    const executor = { execute, cancelTask: async () => undefined };
+    const agents = {
+      early: { connector: createExecutorAgent(executor, { startsEarly: true }), default: true },
+      other: createExecutorAgent(executor),
+    };
+    await using service = await openService({ store, agents });
+    const other = service.client.with({ path: '/agents/other' });
+    for (const task of [await service.client.send('go'), await other.send('go')]) {
+      expect(task).toMatchObject({
+        status: { state: 'TASK_STATE_COMPLETED' },
+        artifacts: [{ artifactId: 'a', parts: [{ text: 'the answer' }] }],
+      });
+    }
+    expect(answered).toEqual([true, false]);
   });
 
   it('closes an artifact with an empty chunk completes', async () => {

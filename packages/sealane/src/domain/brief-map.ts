@@ -5,7 +5,7 @@
  * one of them is old, all of its successors, with everything that they held, outlive their use until the next full
  * collection of garbage: more than a kilobyte for each task. The dictionary of an object is rebuilt without such a trail.
  */
-export class BriefMap<T> {
+export class BriefMap<T extends object> {
   #entries: Record<string, T> = Object.create(null) as Record<string, T>;
   #size = 0;
 
@@ -18,12 +18,12 @@ export class BriefMap<T> {
   }
 
   set(key: string, value: T): void {
-    if (!(key in this.#entries)) this.#size += 1;
+    if (this.#entries[key] === undefined) this.#size += 1;
     this.#entries[key] = value;
   }
 
   delete(key: string): void {
-    if (!(key in this.#entries)) return;
+    if (this.#entries[key] === undefined) return;
     this.#size -= 1;
     delete this.#entries[key];
   }

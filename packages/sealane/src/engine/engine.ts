@@ -1,11 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { LookAhead } from '#agents';
-import type { InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
+import {
+  type Admission,
+  type Admitted,
+  type InstanceId,
+  type PushConfigStore,
+  type Result,
+  type Run,
+  startedRun,
+  type Storage,
+  type TaskId,
+  type TaskStore,
+} from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { EarlyPersist } from './early-persist.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createJanitor } from './janitor.ts';
 import { createLease } from './lease.ts';
@@ -70,7 +82,19 @@ export interface EngineParts {
   isStopping(): boolean;
   /** Starts a run whose slot is taken; `instance` is whose it is in the store. */
   begin(run: Run, instance: InstanceId, ahead?: LookAhead): void;
+  /** Starts the run of a turn whose slot is taken, and admits it meanwhile. */
+  beginEarly(admission: Admission, entry: AgentEntry, ahead?: LookAhead): EarlyRun;
 }
+
+/** A run that has begun before its task is stored. */
+export interface EarlyRun {
+  readonly admitted: Promise<Result<Admitted>>;
+  /** The turn has to wait, or there is none. */
+  abandon(): void;
+}
+
+/** What only the store knows of a turn that starts in its admission, until it says so. */
+const PROVISIONAL = { task: 0, lane: 0, epoch: 0, turn: 1, seq: 2 };
 
 /** The answer to a claim arrives well before this, or never. */
 const STRAY_MS = 30_000;
@@ -120,6 +144,12 @@ export const createEngine = (options: EngineOptions): Engine => {
       return;
     }
     runs.start(run, entry, (turn, io) => entry.connector.run(turn, io, ahead));
+  };
+  const beginEarly = (admission: Admission, entry: AgentEntry, ahead?: LookAhead): EarlyRun => {
+    const early = new EarlyPersist({ store, persist, observer }, admission);
+    const run = startedRun(admission, PROVISIONAL);
+    const live = runs.start(run, entry, (turn, io) => entry.connector.run(turn, io, ahead), early);
+    return { admitted: early.admitted, abandon: () => live.stop('in-vain') };
   };
   const dispatcher = createDispatcher({
     store,
@@ -213,6 +243,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     newId,
     signal: stopping.signal,
     begin,
+    beginEarly,
     isStopping: () => isStopping,
   };
   return {

@@ -1,30 +1,40 @@
 import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
-import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
+import type { Admission, Admitted, CallFacts, Finished, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
 
 import { type AgentEntry, mayUse } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, NewPushConfig, SendRequest } from './task-service.ts';
 
-/**
- * Takes a message in; when this answers, the turn may be running. It is durable, and everybody has been told, when `told`
- * has resolved, or at once without it: before that the caller must not hear of it.
- */
+/** Takes a message in; when this answers, it is durable, and its turn may be running or over. */
 export type Intake = (caller: Caller, request: SendRequest) => Promise<TakenIn>;
 
 export interface TakenIn {
   readonly task: StoredTask;
   /** The message was known already. */
   readonly again: boolean;
-  readonly told: Promise<void> | undefined;
+  /** Nothing can have happened to the task that would not be told from now on. */
+  readonly isCurrent: boolean;
+  /** What came after `task`, if that was all. */
+  readonly finished: Finished | undefined;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-interface Entered extends Admitted {
+interface Entered {
+  readonly admitted: Admitted;
+  /** Where its run has to begin, if it has not yet. */
   readonly slot: Slot | undefined;
-  readonly ahead?: LookAhead;
+  readonly ahead: LookAhead | undefined;
+}
+
+/** A message on its way into the store. */
+interface Entering {
+  readonly admitted: Promise<Result<Admitted>>;
+  readonly ahead?: LookAhead | undefined;
+  /** Its run has begun, and has the slot; this is called if it should not have. */
+  readonly abandon?: () => void;
 }
 
 const NO_TASK: { readonly id?: string } = {};
@@ -73,26 +83,30 @@ export const createIntake = (
   const withSlot = async (
     agent: string,
     context: { readonly id?: string },
-    enter: (slot: ReturnType<typeof dispatcher.slotFor>) => Promise<Result<Admitted>>,
+    enter: (slot: Slot | undefined) => Entering,
   ): Promise<Entered> => {
     // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
     const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
+    let entering: Entering | undefined;
     let result: Result<Admitted> | undefined;
     try {
-      result = await enter(slot);
+      entering = enter(slot);
+      result = await entering.admitted;
     } finally {
-      if (slot && !(result?.ok && result.value.run)) dispatcher.giveBack(agent);
+      const isStarted = result?.ok && (result.value.run ?? result.value.finished);
+      if (!isStarted && entering?.abandon) entering.abandon();
+      else if (!isStarted && slot) dispatcher.giveBack(agent);
     }
     if (!result.ok) {
       parts.observer.refused?.({ agent, why: result.why });
       throw refusalOf(result.why, { ...context, laneWaiting: settings.laneWaiting });
     }
-    return { ...result.value, slot };
+    return { admitted: result.value, slot: entering.abandon ? undefined : slot, ahead: entering.ahead };
   };
 
   const limits = { laneWaiting: settings.laneWaiting, ownerWaiting: settings.ownerWaiting };
 
-  const admitNew = async (caller: Caller, request: SendRequest, givenId: string | undefined): Promise<Entered> => {
+  const admitNew = (caller: Caller, request: SendRequest, givenId: string | undefined): Promise<Entered> => {
     const entry = allowedAgent(caller, request.agent ?? caller.agent);
     const id = givenId ?? newId();
     const contextId = request.message.contextId ?? newId();
@@ -101,11 +115,10 @@ export const createIntake = (
     const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
     // The answer to a direct call is its message; there is no task that anybody could be told about.
     const push = request.push && !direct ? webhookOf(request.push, id) : undefined;
-    let ahead: LookAhead | undefined;
-    const entered = await withSlot(entry.name, NO_TASK, (slot) => {
+    return withSlot(entry.name, NO_TASK, (slot) => {
       const session = sessionOf(entry, scope);
       // Where all writes go through us, whatever ended in this lane before our commit was over before this look.
-      if (slot && store.exclusive) ahead = connector.lookAhead?.(session);
+      const ahead = slot && store.exclusive ? connector.lookAhead?.(session) : undefined;
       const admission: Writable<Admission> = {
         id,
         owner: caller.owner,
@@ -127,9 +140,12 @@ export const createIntake = (
       if (request.idempotencyKey !== undefined) {
         admission.idempotency = { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' };
       }
-      return connector.remembersFirst ? store.admit(admission, 'written') : store.admit(admission);
+      // A task of a given name may be there, with a run of its own; and where a run is to be seen, the turn has to wait.
+      if (slot && connector.startsEarly && givenId === undefined && !runs.isBusy(session)) {
+        return parts.beginEarly(admission, entry, ahead);
+      }
+      return { admitted: store.admit(admission), ahead };
     });
-    return ahead === undefined ? entered : { ...entered, ahead };
   };
 
   const followUp = async (caller: Caller, request: SendRequest, id: string): Promise<Entered> => {
@@ -146,8 +162,8 @@ export const createIntake = (
     }
     const entry = allowedAgent(caller, task.agent);
     const push = request.push && { ...webhookOf(request.push, id), isRepeatable: request.push.id === undefined };
-    return await withSlot(entry.name, { id }, (slot) =>
-      store.follow({
+    return await withSlot(entry.name, { id }, (slot) => ({
+      admitted: store.follow({
         scope: scopeOf(caller),
         id,
         message: { ...message, contextId: task.contextId, taskId: id },
@@ -159,7 +175,7 @@ export const createIntake = (
         ...(push && { push }),
         ...(slot && { slot }),
       }),
-    );
+    }));
   };
 
   /** A caller that names its tasks itself continues the task of that name, or makes it if there is none. */
@@ -182,42 +198,23 @@ export const createIntake = (
     return admitNew(caller, request, undefined);
   };
 
-  const tell = ({ task, events, run, again }: Admitted): void => {
-    feed.publish(task.id, events);
-    runs.observe(task.id, events);
-    if (!again) parts.observer.admitted?.({ agent: task.agent, isQueued: run === undefined });
-  };
-
-  const tellWhen = async (durable: Promise<void>, admitted: Admitted): Promise<void> => {
-    try {
-      await durable;
-    } catch (error) {
-      // There is no such task, and its run finds out by itself: whatever it writes is refused.
-      if (!admitted.again) feed.forget(admitted.task.id);
-      throw error;
-    }
-    tell(admitted);
-  };
-
-  const takeIn: Intake = async (caller, request) => {
-    for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
-    const admitted = await enter(caller, request);
-    const { task, again, run, slot, ahead, durable } = admitted;
-    if (!durable) tell(admitted);
-    if (run && slot) parts.begin(run, slot.instance, ahead);
-    const told = durable && tellWhen(durable, admitted);
-    // Whoever waits for the end of the task hears of this only if there is none.
-    void told?.catch(() => undefined);
-    return { task, again, told };
-  };
-
   return async (caller, request) => {
     if (parts.isStopping()) {
       throw new SealaneError('unavailable', 'The service is stopping. Try again in a moment.', { retryAfterMs: 5000 });
     }
     parts.arrivals.begin();
     try {
-      return await takeIn(caller, request);
+      for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
+      const { admitted, slot, ahead } = await enter(caller, request);
+      const { task, events, again, run, finished } = admitted;
+      feed.publish(task.id, events);
+      runs.observe(task.id, events);
+      if (!again) parts.observer.admitted?.({ agent: task.agent, isQueued: !run && !finished });
+      if (finished) feed.publish(task.id, finished.events, finished.task);
+      if (run && slot) parts.begin(run, slot.instance, ahead);
+      // What began early may be over when this is heard.
+      const isEarly = run !== undefined && slot === undefined;
+      return { task, again, isCurrent: !again && !isEarly, finished };
     } finally {
       parts.arrivals.end();
     }

@@ -2,12 +2,16 @@ import { BriefMap, type Event } from '#domain';
 import type { InstanceId, Run, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
+import type { Persist } from './persist.ts';
 import type { StopReason } from './run-end.ts';
 import { type Beginning, type LiveRun, type RunnerDeps, startRun } from './runner.ts';
 
 /** The runs of this instance, by task. */
 export interface LiveRuns {
-  start(run: Run, entry: AgentEntry, begin: Beginning): void;
+  /** `persist`: for a run that writes in another way than the others. */
+  start(run: Run, entry: AgentEntry, begin: Beginning, persist?: Persist): LiveRun;
+  /** True: a run of this session is alive here. */
+  isBusy(session: string): boolean;
   /** Committed events that a live run may have to know of. */
   observe(id: TaskId, events: readonly Event[]): void;
   /** Hints from other instances: runs of these tasks look into their logs. */
@@ -29,6 +33,8 @@ export const createLiveRuns = (options: {
 }): LiveRuns & { poll(): Promise<void> } => {
   const { store } = options;
   const runs = new BriefMap<LiveRun>();
+  /** How many runs each session has here. More than one: only one of them holds the lane. */
+  const sessions = new BriefMap<{ runs: number }>();
   /** Runs whose log has something for them that could not be read yet. */
   const behind = new WeakSet<LiveRun>();
 
@@ -50,14 +56,21 @@ export const createLiveRuns = (options: {
   };
 
   return {
-    start: (run, entry, begin) => {
-      const live = startRun(options.runner, entry, run, begin);
+    start: (run, entry, begin, persist) => {
+      const live = startRun(persist ? { ...options.runner, persist } : options.runner, entry, run, begin);
       runs.set(run.token.taskId, live);
+      const session = sessions.get(run.session) ?? { runs: 0 };
+      session.runs += 1;
+      sessions.set(run.session, session);
       void live.over.then(() => {
         if (runs.get(run.token.taskId) === live) runs.delete(run.token.taskId);
+        session.runs -= 1;
+        if (session.runs === 0) sessions.delete(run.session);
         options.onOver(run);
       });
+      return live;
     },
+    isBusy: (session) => sessions.get(session) !== undefined,
     observe: (id, events) => {
       const live = runs.get(id);
       if (!live || events.length === 0) return;

@@ -1,6 +1,6 @@
 import type { RunIo } from '#agents';
 
-/** What the connector gets of a run. It may take its parts apart, so the functions are its own. */
+/** What the connector gets of a run. It may take its parts apart, so the functions are bound (see `OneRun` on closures). */
 export class OneRunIo implements RunIo {
   readonly attempt: number;
   readonly say: RunIo['say'];
@@ -11,9 +11,9 @@ export class OneRunIo implements RunIo {
   constructor(run: Omit<RunIo, 'attempt'>, attempt: number) {
     this.#run = run;
     this.attempt = attempt;
-    this.say = (text) => run.say(text);
-    this.emit = (event) => run.emit(event);
-    this.remember = (ref) => run.remember(ref);
+    this.say = run.say.bind(run);
+    this.emit = run.emit.bind(run);
+    this.remember = run.remember.bind(run);
   }
 
   // Most agents ask for neither, and both are made when they are asked for.

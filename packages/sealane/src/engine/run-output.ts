@@ -122,11 +122,14 @@ export class RunOutput {
   }
 
   /** Everything said so far that is not written yet; nothing more is accepted. The caller writes it with the end. */
-  async close(): Promise<readonly NewEvent[]> {
+  close(): readonly NewEvent[] | Promise<readonly NewEvent[]> {
     this.#isClosed = true;
     this.#makeRoom();
     // A batch that is under way must be in the log before its successor; an unstarted one goes along with the end.
-    await this.#underWay;
+    return this.#underWay ? this.#underWay.then(() => this.#unwritten()) : this.#unwritten();
+  }
+
+  #unwritten(): readonly NewEvent[] {
     return this.#refusal ? [] : this.#pending;
   }
 

@@ -69,6 +69,8 @@ export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: B
 /**
  * A class, and getters in no object literal: every run makes one of these, closures weigh more than methods, and each
  * literal with a getter gets a hidden class of its own, which keeps all that it can see until the next full collection.
+ * And what it hands out or keeps of itself are bound functions: with closures, each of which has a context, a run that is
+ * garbage kept the next, seven kilobytes for every task until the next full collection.
  */
 class OneRun implements LiveRun {
   readonly run: Run;
@@ -85,8 +87,10 @@ class OneRun implements LiveRun {
   // Most runs end before anybody asks for these.
   #aborting: AbortController | undefined;
   #inbox: Inbox | undefined;
+  #planned: NodeJS.Immediate | undefined;
+  #deadline: NodeJS.Timeout | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
-  #giveUpWaiting: (() => void) | undefined;
+  #giveUpWaiting: ((end: undefined) => void) | undefined;
 
   constructor(deps: RunnerDeps, entry: AgentEntry, run: Run, begin: Beginning) {
     this.run = run;
@@ -96,7 +100,7 @@ class OneRun implements LiveRun {
     this.#watcher = deps.observer.runStarted?.(run, entry.connector.kind);
     this.#stopReason = run.ended ? 'ended' : run.cancelRequested ? 'canceled' : undefined;
     this.#hasEnded = run.ended;
-    this.#output = new RunOutput(deps, run.token, (why) => this.stop(why));
+    this.#output = new RunOutput(deps, run.token, this.stop.bind(this));
     this.over = this.#live(begin).catch((error: unknown) => this.#problem('A run could not be concluded', error));
   }
 
@@ -113,10 +117,11 @@ class OneRun implements LiveRun {
   }
 
   stop(reason: StopReason): void {
-    if (this.#stopReason === 'lost' || (this.#stopReason !== undefined && reason !== 'lost')) return;
+    const isLost = reason === 'lost' || reason === 'in-vain';
+    if (this.#isLost() || (this.#stopReason !== undefined && !isLost)) return;
     this.#stopReason = reason;
     this.#aborting?.abort(reason);
-    if (reason === 'lost' || reason === 'ended') return;
+    if (isLost || reason === 'ended') return;
     this.#graceTimer = setTimeout(() => {
       // When the run is dead its end is written once more.
       void this.#forceEnd().catch((error: unknown) => this.#problem('A task could not be ended by force', error));
@@ -170,13 +175,16 @@ class OneRun implements LiveRun {
   }
 
   async #live(begin: Beginning): Promise<void> {
-    const deadline = setTimeout(() => this.stop('timeout'), this.#timeLeftMs());
+    // Whoever answers at once needs no deadline.
+    this.#planned = setImmediate(() => {
+      this.#deadline = setTimeout(() => this.stop('timeout'), this.#timeLeftMs());
+    });
     try {
       const end = await this.#work(begin);
-      this.#endClocks(deadline);
+      this.#endClocks();
       await this.#conclude(end);
     } finally {
-      this.#endClocks(deadline);
+      this.#endClocks();
     }
   }
 
@@ -187,8 +195,9 @@ class OneRun implements LiveRun {
     return Math.max(0, Math.min(leftMs, 2 ** 31 - 1));
   }
 
-  #endClocks(deadline: NodeJS.Timeout): void {
-    clearTimeout(deadline);
+  #endClocks(): void {
+    clearImmediate(this.#planned);
+    clearTimeout(this.#deadline);
     clearTimeout(this.#graceTimer);
     this.#isOver = true;
     this.#inbox?.close();
@@ -197,24 +206,33 @@ class OneRun implements LiveRun {
   /** What the agent made of it. A run that never began, or that nobody can wait for any longer, has no say. */
   #work(begin: Beginning): Promise<TurnEnd | undefined> {
     return new Promise((resolve) => {
-      this.#giveUpWaiting = () => resolve(undefined);
-      // What its agent threw may be impossible to show: then the run is over all the same.
-      if (this.#stopReason === undefined) void this.#attempt(begin).then(resolve, this.#giveUpWaiting);
-      else resolve(undefined);
+      this.#giveUpWaiting = resolve;
+      if (this.#stopReason !== undefined) return resolve(undefined);
+      this.#attempt(begin).then(
+        (end) => resolve(this.#checked(end)),
+        (error: unknown) => resolve(this.#thrown(error)),
+      );
     });
   }
 
-  async #attempt(begin: Beginning): Promise<TurnEnd> {
+  #attempt(begin: Beginning): Promise<TurnEnd> {
     const { run } = this;
-    let end: TurnEnd;
     try {
-      end = await begin(turnOf(run, this.#watcher?.traceparent, this.#deps.past(run)), new OneRunIo(this, run.attempt));
+      return begin(turnOf(run, this.#watcher?.traceparent, this.#deps.past(run)), new OneRunIo(this, run.attempt));
     } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** What its agent threw may be impossible to show: then the run is over all the same. */
+  #thrown(error: unknown): TurnEnd | undefined {
+    try {
       const isTold = error instanceof SealaneError && error.forCallers === undefined;
       if (!isTold) this.#problem('An agent failed', error);
       return thrownEnd(error, (text) => this.say(text));
+    } catch {
+      return undefined;
     }
-    return this.#checked(end);
   }
 
   /** The end that the agent gave, if everybody can read it. */
@@ -233,10 +251,10 @@ class OneRun implements LiveRun {
   async #conclude(end: TurnEnd | undefined): Promise<void> {
     const { token } = this.run;
     const { persist } = this.#deps;
-    if (this.#isLost()) return this.#watcher?.ended('lost');
+    if (this.#isLost()) return this.#watcher?.ended(this.#lostWord());
     let pending = await this.#output.close();
     // The lease may have gone while a batch was on its way: whoever takes over decides, and not we.
-    if (this.#isLost()) return this.#watcher?.ended('lost');
+    if (this.#isLost()) return this.#watcher?.ended(this.#lostWord());
     if (this.#hasEnded || this.#stopReason === 'ended') {
       await persist.release(token);
       return this.#watcher?.ended('failed', this.#stopReason);
@@ -258,7 +276,7 @@ class OneRun implements LiveRun {
     if (this.isAsking) pending = [...pending, BACK_TO_WORK];
     const { result, event } = await this.#finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
-    this.#watcher?.ended(result.ok ? result.value.task.state : 'lost', event.reason);
+    this.#watcher?.ended(result.ok ? result.value.task.state : this.#lostWord(), event.reason);
     if (result.ok) this.#tellEnd(result.value.task, event.reason, event === wished ? end?.detail : undefined);
   }
 
@@ -280,11 +298,15 @@ class OneRun implements LiveRun {
     const { result } = await this.#finish(pending, { ...this.#stoppedEnd(this.#stopReason), forced: true }, false);
     this.#hasEnded = true;
     if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');
-    setTimeout(() => this.#giveUpWaiting?.(), this.#deps.settings.quarantineMs).unref();
+    setTimeout(() => this.#giveUpWaiting?.(undefined), this.#deps.settings.quarantineMs).unref();
   }
 
   #isLost(): boolean {
-    return this.#stopReason === 'lost';
+    return this.#stopReason === 'lost' || this.#stopReason === 'in-vain';
+  }
+
+  #lostWord(): 'lost' | 'in-vain' {
+    return this.#stopReason === 'in-vain' ? 'in-vain' : 'lost';
   }
 
   #problem(what: string, error: unknown): void {

@@ -1,5 +1,5 @@
 import { type Event, isInterrupted, isTerminal, SealaneError, type Seq } from '#domain';
-import type { Scope, StoredTask } from '#store';
+import type { Finished, Scope, StoredTask } from '#store';
 
 import { directReplyOf } from './direct-reply.ts';
 import type { EngineParts } from './engine.ts';
@@ -42,18 +42,9 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
   const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
 
-  /**
-   * The task once its turn has ended or asks something; the task as it is when the time is up. Begins to wait before it is
-   * known to be durable: it may be settled in the same moment, and whoever settles it says both.
-   */
-  const awaitSettled = async (
-    caller: Caller,
-    task: StoredTask,
-    options: Waiting,
-    told?: Promise<void>,
-  ): Promise<StoredTask> => {
+  /** The task once its turn has ended or asks something; the task as it is when the time is up. */
+  const awaitSettled = async (caller: Caller, task: StoredTask, options: Waiting): Promise<StoredTask> => {
     const settled = await feed.settled(scopeOf(caller), task.id, task.seq, options);
-    if (!settled) await told;
     return settled ?? (options.signal.aborted || parts.signal.aborted ? task : await requireTask(caller, task.id));
   };
 
@@ -114,28 +105,19 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
   return {
     send: async (caller, request, { wait, waitMs = settings.waitMs, signal = never() }) => {
-      const { task, again, told } = await takeIn(caller, request);
+      const { task, again, isCurrent, finished } = await takeIn(caller, request);
       const isDone = (again && isSettled(task)) || (!wait && !task.direct);
-      if (isDone) await told;
-      const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent: !again }, told);
+      const settled =
+        finished?.task ?? (isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent }));
       const message = directReplyOf(settled);
       return message ? { kind: 'message', message } : { kind: 'task', task: settled };
     },
 
     stream: async (caller, request, { lastEventId, signal = never() } = {}) => {
-      const { task, again, told } = await takeIn(caller, request);
-      if (task.direct) {
-        await told;
-        return directStream(caller, task, signal);
-      }
-      // Begins to follow before anybody is told: it may be over in the same moment.
+      const { task, again, isCurrent, finished } = await takeIn(caller, request);
+      if (task.direct) return directStream(caller, finished?.task ?? task, signal);
+      if (finished) return wholeStream(task, finished);
       const follower = feed.follow(scopeOf(caller), task.id);
-      try {
-        await told;
-      } catch (error) {
-        follower[Symbol.dispose]();
-        throw error;
-      }
       // A question to the caller ends this stream; a sign-in elsewhere does not.
       const isLast = ({ event: { event } }: FeedEvent): boolean =>
         event.kind !== 'artifact-added' && (isTerminal(event.state) || event.state === 'input-required');
@@ -146,7 +128,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       }
       return streamOf(follower, task, resumeAt ?? task.seq, {
         ...(resumeAt === undefined && { first: { kind: 'task', seq: task.seq, task } }),
-        isCurrent: !again,
+        isCurrent,
         isLast,
         signal,
       });
@@ -233,6 +215,15 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
 async function* once(item: StreamItem | undefined): AsyncGenerator<StreamItem, void, undefined> {
   if (item) yield item;
+}
+
+/** Of a task that was over when it was stored. */
+async function* wholeStream(task: StoredTask, { events }: Finished): AsyncGenerator<StreamItem, void, undefined> {
+  yield { kind: 'task', seq: task.seq, task };
+  const { id, contextId } = task;
+  for (const event of events) {
+    yield { kind: 'event', seq: event.seq, event, task: { id, contextId }, frames: new Map() };
+  }
 }
 
 /** For callers that stay to the end. One for each: listeners of a signal that everybody has would never go. */

@@ -32,24 +32,35 @@ export const streamOptionsOf = ({ headers, signal }: CallContext) => {
 };
 
 /** The engine's request of a decoded send, after everything that the protocol itself can refuse. */
-export const sendRequestOf = async (
+export const sendRequestOf = (
   sent: Sending,
   dialect: string,
   context: CallContext,
   deps: Pick<ProtocolDeps, 'registry' | 'capabilities' | 'service'>,
-): Promise<SendRequest> => {
+): SendRequest | Promise<SendRequest> => {
+  if (sent.push !== undefined && !deps.capabilities.pushNotifications) throw noPush();
+  const { taskId } = sent.message;
+  if (taskId === undefined) {
+    const entry = deps.registry.require(context.agent ?? sent.executor, context.caller.agents);
+    return requestTo(entry, sent, dialect, context);
+  }
+  return particularAgentOf(taskId, callerOf(context, sent.tenant), deps).then((entry) =>
+    requestTo(entry, sent, dialect, context),
+  );
+};
+
+const requestTo = (
+  entry: AgentEntry | undefined,
+  sent: Sending,
+  dialect: string,
+  context: CallContext,
+): SendRequest => {
   const { message, metadata, push, givenTaskId } = sent;
-  if (push !== undefined && !deps.capabilities.pushNotifications) throw noPush();
   const agent = context.agent ?? sent.executor;
   const { agents } = context.caller;
-  const { taskId } = message;
-  const entry =
-    taskId === undefined
-      ? deps.registry.require(agent, agents)
-      : await particularAgentOf(taskId, callerOf(context, sent.tenant), deps);
   let { extensions } = context;
   if (entry) {
-    const isAddressed = taskId === undefined && agent === context.agent;
+    const isAddressed = message.taskId === undefined && agent === context.agent;
     if (!isAddressed) extensions = negotiateExtensions(entry, context.headers, agents);
     requireExtensions(extensions);
     if (mayUse(agents, entry.name)) requireInputModes(entry, message);

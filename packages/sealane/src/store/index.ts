@@ -51,4 +51,5 @@ export type {
   TaskId,
   TaskStore,
 } from './task-store.ts';
+export { startedRun } from './steps/admission.ts';
 export { COUNT_LIMIT } from './task-store.ts';

@@ -13,13 +13,6 @@ export interface Driver {
   readonly description: string;
   readonly notices?: readonly string[];
   readonly exclusive: boolean;
-  /**
-   * The same as the write of that name, answered when it is written and not durable yet: a kill cannot take it away, a
-   * power loss can. `durable` says when that cannot either; absent where it is durable. If it rejects, it has not happened.
-   */
-  readonly admitWritten?: (
-    admission: Admission,
-  ) => Promise<{ readonly value: Result<AdmitOutcome>; readonly durable: Promise<void> | undefined }>;
   /** Resolves after the durable commit. */
   write<N extends WriteName>(name: N, ...args: StepArgs<(typeof WRITES)[N]>): Promise<StepResult<(typeof WRITES)[N]>>;
   read<N extends ReadName>(name: N, ...args: StepArgs<(typeof READS)[N]>): Promise<StepResult<(typeof READS)[N]>>;
@@ -54,7 +47,6 @@ export const createStepStorage = (driver: Driver): Storage => {
     if (admitted.run) fresh.set(admission.id, admitted.task);
     return admitted;
   };
-  const { admitWritten } = driver;
   const upkeep: Upkeep = {
     overdue: (limits) => driver.read('overdue', limits),
     expire: async (endedBefore, limit) => {
@@ -72,17 +64,8 @@ export const createStepStorage = (driver: Driver): Storage => {
     notices: driver.notices ?? [],
     tasks: {
       exclusive: driver.exclusive,
-      admit: async (admission, when) => {
-        if (when !== 'written' || !admitWritten) {
-          return mapped(await driver.write('admit', admission), (outcome) => admittedBy(admission, outcome));
-        }
-        const { value, durable } = await admitWritten(admission);
-        return mapped(value, (outcome) => {
-          const admitted: { -readonly [K in keyof Admitted]: Admitted[K] } = admittedBy(admission, outcome);
-          if (durable) admitted.durable = durable;
-          return admitted;
-        });
-      },
+      admit: (admission) =>
+        driver.write('admit', admission).then((result) => mapped(result, (outcome) => admittedBy(admission, outcome))),
       follow: (followUp) => driver.write('follow', followUp),
       claim: (request) => driver.write('claim', request),
       append: async (run, events, at) => {

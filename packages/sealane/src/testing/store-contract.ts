@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { describeAdmission } from './store-contract/admission.ts';
+import { describeAnswers } from './store-contract/answers.ts';
 import { describeCancelling } from './store-contract/cancelling.ts';
 import { describeClaiming } from './store-contract/claiming.ts';
 import {
@@ -37,6 +38,7 @@ export type { ContractStore, OpenContractStore } from './store-contract/contract
 const SECTIONS: Readonly<Record<string, (suite: Suite) => void>> = {
   numbers: describeNumbering,
   admit: describeAdmission,
+  'admit, with an answer': describeAnswers,
   lanes: describeLanes,
   idempotency: describeIdempotency,
   follow: describeFollowUps,

@@ -39,7 +39,7 @@ export const createCommandAgent = (options: CommandInput): AgentConnector => {
     kind: 'command',
     session: sessionKeyOf,
     steerable: settings.steer,
-    remembersFirst: true,
+    startsEarly: true,
 
     run: async (turn, io) => {
       if (closing.signal.aborted) return unavailable(io, CLOSED);

@@ -55,7 +55,7 @@ const directiveOf = (text: string): { readonly name: string; readonly argument: 
 
 export const createEchoAgent = (): AgentConnector => ({
   kind: 'echo',
-  remembersFirst: true,
+  startsEarly: true,
   session: sessionKeyOf,
   run: async (turn, io) => {
     const directive = directiveOf(textOf(turn.message.parts));

@@ -23,14 +23,20 @@ import { sessionKeyOf } from '../session-key.ts';
  * what it publishes goes into the log; its task is kept by us, so it needs no store. A `message` that it publishes
  * ends the turn as the answer (give the agent `reply: 'message'` when it always answers so).
  */
-export const createExecutorAgent = (executor: AgentExecutor): AgentConnector => ({
+export const createExecutorAgent = (executor: AgentExecutor, options: ExecutorOptions = {}): AgentConnector => ({
   kind: 'executor',
   session: sessionKeyOf,
+  startsEarly: options.startsEarly === true,
   run: (turn, io) => execute(executor, turn, io),
   // It runs in this process: when the process is gone, so is the run.
   stop: async () => 'dead',
   close: async () => undefined,
 });
+
+export interface ExecutorOptions {
+  /** It touches nothing outside: an answer that it gives at once is stored with its task, in one step. */
+  readonly startsEarly?: boolean;
+}
 
 type End = TurnEnd['state'];
 

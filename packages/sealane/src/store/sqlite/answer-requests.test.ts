@@ -1,20 +1,18 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 import { answerRequests } from './answer-requests.ts';
-import { plainError, type WorkerMessage, type WorkerReply, type WorkerRequest } from './worker-messages.ts';
+import { plainError, type WorkerReply, type WorkerRequest } from './worker-messages.ts';
 
 const call = (name: string): WorkerRequest => [[name, []]];
-const admission = (name: string): WorkerMessage => ({ admissions: call(name) });
 
-/** A thread's side whose disk writes down what it is asked for, and what was replied to before and after it. */
-const serve = (options: { readonly isBroken?: boolean } = {}) => {
+/** A thread's side that writes down what it is asked for, and does so many calls at once at most. */
+const serve = (atOnce = 1000) => {
   const { port1: own, port2: there } = new MessageChannel();
   onTestFinished(() => own.close());
   const done: string[] = [];
-  let isDurable = true;
   answerRequests(
     there,
     {
@@ -27,84 +25,61 @@ const serve = (options: { readonly isBroken?: boolean } = {}) => {
     {
       isRead: (calls) => calls.every(([name]) => name.startsWith('read')),
       perform: (calls) => {
-        done.push(`do ${calls.map(([name]) => name).join()}`);
-        if (calls.some(([name]) => !name.startsWith('read'))) isDurable = false;
-        return calls.map(([name]) => JSON.stringify({ ok: true, value: name }));
+        const now = calls.slice(0, atOnce);
+        done.push(now.map(([name]) => name).join());
+        return now.map(([name]) => JSON.stringify({ ok: true, value: name }));
       },
-      sync: () => {
-        if (!isDurable) done.push('sync');
-        isDurable = true;
-        if (options.isBroken) throw new Error('The disk is gone.');
-      },
-      isDurable: () => isDurable,
     },
   );
   return { own, done };
 };
 
 /** Sends all of them before the thread looks, and waits for so many replies. */
-const replies = async (own: MessagePort, messages: readonly WorkerMessage[], count: number): Promise<WorkerReply[]> => {
+const replies = async (own: MessagePort, requests: readonly WorkerRequest[], count: number): Promise<WorkerReply[]> => {
   const texts: WorkerReply[] = [];
   own.on('message', (text: string) => texts.push(JSON.parse(text) as WorkerReply));
-  for (const message of messages) own.postMessage(JSON.stringify(message));
+  for (const request of requests) own.postMessage(request.map((one) => JSON.stringify(one)));
   while (texts.length < count) await once(own, 'message');
   own.removeAllListeners('message');
   return texts;
 };
 
-const wordsOf = ({ outcomes, admitted, failure }: WorkerReply): string =>
-  `${outcomes.map((outcome) => (outcome.ok ? String(outcome.value) : outcome.error.message)).join()}${
-    admitted ? ` ${admitted}` : ''
-  }${failure ? ' failed' : ''}`;
+const wordsOf = ({ outcomes }: WorkerReply): string =>
+  outcomes.map((outcome) => (outcome.ok ? String(outcome.value) : outcome.error.message)).join();
 
-describe('admissions', () => {
-  it('are answered when they are written, and share the sync of what comes with them', async () => {
-    const { own, done } = serve();
-    const told = await replies(own, [call('finish'), admission('admit a'), admission('admit b'), call('read')], 2);
-    expect(told.map(wordsOf)).toEqual(['admit a,admit b written', 'finish,read']);
-    expect(done).toEqual(['do admit a,admit b', 'do finish,read', 'sync']);
-    expect(told.map(({ commitMs }) => commitMs === null)).toEqual([true, false]);
-  });
-
-  it('are synced before a read is answered', async () => {
-    const { own, done } = serve();
-    const told = await replies(own, [admission('admit'), call('read')], 2);
-    expect(told.map(wordsOf)).toEqual(['admit written', 'read']);
-    expect(done).toEqual(['do admit', 'do read', 'sync']);
-  });
-
-  it('are synced a moment later when nothing comes', async () => {
-    const { own, done } = serve();
-    const told = await replies(own, [admission('admit')], 2);
-    expect(told.map(wordsOf)).toEqual(['admit written', '']);
-    expect(done).toEqual(['do admit', 'sync']);
-  });
-
-  it('are synced before anything special, which may fail', async () => {
-    const { own, done } = serve();
-    const told = await replies(own, [admission('admit'), call('refuse')], 3);
-    expect(told.map(wordsOf)).toEqual(['admit written', '', 'refused']);
-    expect(done).toEqual(['do admit', 'sync', 'refuse']);
-  });
-
-  it('that cannot be synced are refused together with what came with them', async () => {
-    const { own } = serve({ isBroken: true });
-    const told = await replies(own, [admission('admit'), call('finish')], 2);
-    expect(told.map(wordsOf)).toEqual(['admit written', 'The disk is gone. failed']);
-  });
-
-  it('do not wait for ever for more of their kind', async () => {
-    const { own, done } = serve();
-    const many = Array.from({ length: 2000 }, (_, number) => admission(`a${number}`));
-    await replies(own, many, 6);
-    // At most 512 are done at once: the sync follows the second round, whatever else is there.
-    expect(done.indexOf('sync')).toBe(2);
-  });
+it('requests that are there at once are done and answered at once', async () => {
+  const { own, done } = serve();
+  const told = await replies(own, [call('admit'), [...call('finish'), ...call('read')], call('append')], 1);
+  expect(told.map(wordsOf)).toEqual(['admit,finish,read,append']);
+  expect(done).toEqual(['admit,finish,read,append']);
 });
 
-it('who only reads is answered without a sync, and without a time for one', async () => {
+it('something special waits for what came before it, which does not wait for it', async () => {
   const { own, done } = serve();
-  const [told] = await replies(own, [call('read')], 1);
-  expect(told).toMatchObject({ commitMs: null });
-  expect(done).toEqual(['do read']);
+  const told = await replies(own, [call('admit'), call('refuse'), call('finish')], 3);
+  expect(told.map(wordsOf)).toEqual(['admit', 'refused', 'finish']);
+  expect(done).toEqual(['admit', 'refuse', 'finish']);
+});
+
+it('what is too much for one answer gets several, in order', async () => {
+  const { own, done } = serve(2);
+  const told = await replies(own, [[...call('a'), ...call('read')], call('read'), call('b'), call('c')], 3);
+  expect(told.map(wordsOf)).toEqual(['a,read', 'read,b', 'c']);
+  expect(done).toEqual(['a,read', 'read,b', 'c']);
+});
+
+it('no caller waits for an endless batch', async () => {
+  const { own, done } = serve();
+  await replies(
+    own,
+    Array.from({ length: 2000 }, (_, number) => call(`c${number}`)),
+    4,
+  );
+  expect(done.map((names) => names.split(',').length)).toEqual([512, 512, 512, 464]);
+});
+
+it('only what writes has a time for it', async () => {
+  const { own } = serve(1);
+  const told = await replies(own, [call('read'), call('write')], 2);
+  expect(told.map(({ commitMs }) => commitMs === null)).toEqual([true, false]);
 });

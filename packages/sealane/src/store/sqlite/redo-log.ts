@@ -27,12 +27,8 @@ import { type Clock, ownRedo, redoRecords } from './redo.ts';
  * calls that led to them: those are decisions of one version of this program, which another must not take anew.
  */
 export interface RedoLog {
-  /** When it answers, a kill cannot take it away, but a power loss can. False: there is no room, or it cannot be written. */
+  /** Durable when it answers. False: there is no room, or it cannot be written. */
   write(at: number, statements: readonly Redone[]): boolean;
-  /** Makes durable what was written. False: it cannot be, and what was not durable yet is not in the log any more. */
-  sync(): boolean;
-  /** True: all that was written is durable. */
-  readonly isDurable: boolean;
   /** True: there are records that are not in the database. */
   readonly isAhead: boolean;
   /** Executes these again, in a transaction that was lost. */
@@ -60,14 +56,9 @@ export const createRedoLog = (
   let position = HEADER_BYTES;
   let last = 0;
   let applied = 0;
-  /** So many records after the last may be in the file, whole and unanswered. */
-  let doubtful = 0;
-  /** They are, and could not be wiped: nothing is written before them until the file begins anew. */
-  let isBlocked = false;
+  /** The record after the last may be in the file, whole and unanswered. */
+  let isDoubtful = false;
   let known = new Map<string, number>();
-  /** Where the records begin that no sync has followed, and how many texts were known before the first of them. */
-  let unsynced: number[] = [];
-  let knownBefore = 0;
   let scratch = Buffer.allocUnsafe(64 * 1024);
 
   /** Each text is spelled out once; after that its number is enough. */
@@ -82,20 +73,8 @@ export const createRedoLog = (
       }),
     ]);
 
-  /** What could not be synced must not come back: a record of the next round could end where one of these begins. */
-  const forgetUnsynced = (): void => {
-    const [first = position] = unsynced;
-    doubtful = unsynced.length;
-    last -= unsynced.length;
-    isBlocked = !unsynced.map((begin) => wipe(fd, begin)).every((isWiped) => isWiped);
-    position = first;
-    known = new Map([...known].slice(0, knownBefore));
-    unsynced = [];
-  };
-
   return {
     write: (at, statements) => {
-      if (isBlocked) return false;
       const room = REDO_BYTES - position - HEAD_BYTES;
       if (lengthOf(statements) > room) return false;
       const news = new Map<string, number>();
@@ -108,51 +87,34 @@ export const createRedoLog = (
       sealRecord(record, last + 1);
       try {
         writeAll(fd, record, position);
+        if (isSynced) fdatasyncSync(fd);
       } catch {
-        doubtful = 1;
+        isDoubtful = true;
         wipe(fd, position);
         return false;
       }
-      doubtful = 0;
-      if (unsynced.length === 0) knownBefore = known.size;
-      unsynced.push(position);
+      isDoubtful = false;
       for (const [added, number] of news) known.set(added, number);
       position += record.length;
       last += 1;
       return true;
     },
-    sync: () => {
-      if (unsynced.length === 0) return true;
-      try {
-        if (isSynced) fdatasyncSync(fd);
-        unsynced = [];
-        return true;
-      } catch {
-        forgetUnsynced();
-        return false;
-      }
-    },
-    get isDurable() {
-      return unsynced.length === 0;
-    },
     get isAhead() {
-      return doubtful > 0 || last !== applied;
+      return isDoubtful || last !== applied;
     },
     redo: () => {
       const reached = redoRecords(database, fd, clock, { applied, upTo: last });
       if (reached !== last) throw new Error(`The redo log ${path} ends at ${reached} and not at ${last}.`);
     },
     get next() {
-      return last + doubtful;
+      return isDoubtful ? last + 1 : last;
     },
     restart: () => {
-      last += doubtful;
-      doubtful = 0;
-      isBlocked = false;
+      if (isDoubtful) last += 1;
+      isDoubtful = false;
       applied = last;
       position = HEADER_BYTES;
       known = new Map();
-      unsynced = [];
     },
     close: (isDone) => {
       closeSync(fd);
@@ -200,13 +162,11 @@ const lengthOf = (statements: readonly Redone[]): number => {
 export const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 
-/** What could not be written has not been answered, and should not come back. If this fails, its number is given away. */
-const wipe = (fd: number, position: number): boolean => {
+/** What could not be synced has not been answered, and should not come back. If this fails, its number is given away. */
+const wipe = (fd: number, position: number): void => {
   try {
     writeAll(fd, Buffer.alloc(HEAD_BYTES), position);
-    return true;
   } catch {
     // The next record is written over it, or the commit counts it as contained.
-    return false;
   }
 };

@@ -4,10 +4,9 @@ import { dirname } from 'node:path';
 import { SealaneError } from '#domain';
 
 import { createStepStorage, type Driver } from '../step-storage.ts';
-import type { AdmitOutcome } from '../steps/admit.ts';
 import { OWED_WORD } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
-import type { Result, TaskId } from '../task-store.ts';
+import type { TaskId } from '../task-store.ts';
 import { createCallGatherer } from './gather-calls.ts';
 import { settle, startThread } from './sqlite-thread.ts';
 
@@ -34,14 +33,7 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
     if (wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
     if (wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
   });
-  const call = createCallGatherer(
-    (calls) => thread.post(calls),
-    (value) => value,
-  );
-  const admit = createCallGatherer(
-    (admissions) => thread.admit(admissions),
-    (value, durable) => ({ value: value as Result<AdmitOutcome>, durable }),
-  );
+  const call = createCallGatherer((calls) => thread.post(calls));
 
   const driver: Driver = {
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,
@@ -49,25 +41,24 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
     exclusive: true,
     write: (name, ...args) => call([name, args]) as Promise<never>,
     read: (name, ...args) => call([name, args]) as Promise<never>,
-    admitWritten: (admission) => admit(['admit', [admission]]),
     check: async () => {
       try {
-        settle((await thread.call([['check', []]])).outcomes[0]);
+        settle((await thread.call([['check', []]]))[0]);
         return undefined;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }
     },
     compact: async () => {
-      settle((await thread.call([['vacuum', [VACUUM_PAGES]]])).outcomes[0]);
+      settle((await thread.call([['vacuum', [VACUUM_PAGES]]]))[0]);
     },
     ...(!inMemory && {
       // Copying takes as long as the file is big, so it gets a connection and a thread of its own.
       backup: async (target: string) => {
-        settle((await thread.call([['flush', []]])).outcomes[0]);
+        settle((await thread.call([['flush', []]]))[0]);
         const reader = await startThread({ role: 'reader', file, synchronous });
         try {
-          settle((await reader.call([['backup', [target]]])).outcomes[0]);
+          settle((await reader.call([['backup', [target]]]))[0]);
         } finally {
           await reader.stop();
         }

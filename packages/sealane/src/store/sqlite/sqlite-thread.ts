@@ -5,20 +5,11 @@ import { type ErrorCode, SealaneError } from '#domain';
 import type { WorkerOptions } from './sqlite-worker.ts';
 import type { Outcome, PlainError, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
-/** What the thread made of a batch of calls. */
-export interface Answer {
-  readonly outcomes: readonly Outcome[];
-  /** Present: they are written, and durable when this resolves; if it rejects, none of it has happened. */
-  readonly durable?: Promise<void>;
-}
-
 /** A worker thread with a connection, as a function that sends it a batch of calls. */
 export interface SqliteThread {
-  call(calls: WorkerRequest): Promise<Answer>;
+  call(calls: WorkerRequest): Promise<readonly Outcome[]>;
   /** The same for calls that are JSON already. */
-  post(calls: readonly string[]): Promise<Answer>;
-  /** The same for admissions, which are answered as soon as they are written. */
-  admit(admissions: readonly string[]): Promise<Answer>;
+  post(calls: readonly string[]): Promise<readonly Outcome[]>;
   /** What was found when the database was opened, for people. */
   readonly notices: readonly string[];
   stop(): Promise<void>;
@@ -42,31 +33,30 @@ export const startThread = async (
     // What it allocates dies young: under load a larger nursery is cleaned less often. It grows only when it is used.
     resourceLimits: { maxYoungGenerationSizeMb: 32 },
   });
-  // The thread answers in the order in which it is asked; admissions are a line of their own.
-  const calls = createLine();
-  const admissions = createLine();
-  /** Everything that is written and not durable yet waits for the same sync. */
-  let pending: PromiseWithResolvers<void> | undefined;
+  // The thread answers in the order in which it is asked.
+  const waiting: {
+    /** How many outcomes it gets. */
+    readonly calls: number;
+    readonly resolve: (outcomes: readonly Outcome[]) => void;
+    readonly reject: (error: Error) => void;
+  }[] = [];
+  /** Outcomes of the request whose turn it is, until it has all of them: a large reply comes in several. */
+  let part = NONE;
   let dead: Error | undefined;
   const fail = (error: Error): void => {
     dead = error;
-    calls.fail(error);
-    admissions.fail(error);
-    pending?.reject(error);
+    for (const { reject } of waiting.splice(0)) reject(error);
   };
   worker.on('message', (text: string) => {
     const reply = JSON.parse(text) as WorkerReply;
-    const { outcomes, admitted, failure } = reply;
-    if (admitted === 'written') {
-      pending ??= unwatchedPromise();
-      admissions.answer({ outcomes, durable: pending.promise });
-    } else if (admitted === 'durable') admissions.answer({ outcomes });
-    else {
-      if (failure) pending?.reject(revive(failure));
-      else pending?.resolve();
-      pending = undefined;
-      calls.answer({ outcomes });
+    const outcomes = part.length === 0 ? reply.outcomes : [...part, ...reply.outcomes];
+    let done = 0;
+    for (let [asked] = waiting; asked && done + asked.calls <= outcomes.length; [asked] = waiting) {
+      waiting.shift();
+      asked.resolve(asked.calls === outcomes.length ? outcomes : outcomes.slice(done, done + asked.calls));
+      done += asked.calls;
     }
+    part = done === outcomes.length ? NONE : outcomes.slice(done);
     onReply(reply);
   });
   worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
@@ -76,77 +66,38 @@ export const startThread = async (
       resolve();
     });
   });
+  const answerTo = (calls: number): Promise<readonly Outcome[]> =>
+    new Promise((resolve, reject) => {
+      if (dead) reject(dead);
+      else waiting.push({ calls, resolve, reject });
+    });
+
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     // One that has failed holds the file until it is gone.
     if (dead) return exited;
     // It is answered like any other request; what is asked after it never is, and fails when the thread is gone.
-    void calls.ask(1, dead).catch(() => undefined);
-    worker.postMessage(JSON.stringify([['close', []]] satisfies WorkerRequest));
+    void answerTo(1).catch(() => undefined);
+    worker.postMessage([JSON.stringify(['close', []])]);
     await exited;
   };
 
-  const [opened] = (await calls.ask(1, dead)).outcomes;
+  const [opened] = await answerTo(1);
   if (opened && !opened.ok) {
     await worker.terminate();
     throw revive(opened.error);
   }
-  const post = (texts: readonly string[]): Promise<Answer> => {
-    const answer = calls.ask(texts.length, dead);
-    worker.postMessage(`[${texts.join(',')}]`);
+  const post = (calls: readonly string[]): Promise<readonly Outcome[]> => {
+    const answer = answerTo(calls.length);
+    worker.postMessage(calls);
     return answer;
   };
   return {
     notices: (opened?.value ?? []) as readonly string[],
-    call: (request) => post(request.map((call) => JSON.stringify(call))),
+    call: (calls) => post(calls.map((call) => JSON.stringify(call))),
     post,
-    admit: (texts) => {
-      const answer = admissions.ask(texts.length, dead);
-      worker.postMessage(`{"admissions":[${texts.join(',')}]}`);
-      return answer;
-    },
     stop: () => (stopped ??= stop()),
   };
-};
-
-/** Requests that are answered in their order, each when it has all of its outcomes: a large reply comes in several. */
-const createLine = () => {
-  const waiting: {
-    /** How many outcomes it gets. */
-    readonly calls: number;
-    readonly resolve: (answer: Answer) => void;
-    readonly reject: (error: Error) => void;
-  }[] = [];
-  /** Outcomes of the request whose turn it is. */
-  let part = NONE;
-  return {
-    ask: (calls: number, dead: Error | undefined): Promise<Answer> =>
-      new Promise((resolve, reject) => {
-        if (dead) reject(dead);
-        else waiting.push({ calls, resolve, reject });
-      }),
-    answer: (given: Answer): void => {
-      const outcomes = part.length === 0 ? given.outcomes : [...part, ...given.outcomes];
-      let done = 0;
-      for (let [asked] = waiting; asked && done + asked.calls <= outcomes.length; [asked] = waiting) {
-        waiting.shift();
-        const isAll = asked.calls === outcomes.length && part.length === 0;
-        asked.resolve(isAll ? given : { ...given, outcomes: outcomes.slice(done, done + asked.calls) });
-        done += asked.calls;
-      }
-      part = done === outcomes.length ? NONE : outcomes.slice(done);
-    },
-    fail: (error: Error): void => {
-      for (const { reject } of waiting.splice(0)) reject(error);
-    },
-  };
-};
-
-/** A promise that may be rejected with nobody listening. */
-const unwatchedPromise = (): PromiseWithResolvers<void> => {
-  const own = Promise.withResolvers<void>();
-  own.promise.catch(() => undefined);
-  return own;
 };
 
 const revive = (error: PlainError): Error => {

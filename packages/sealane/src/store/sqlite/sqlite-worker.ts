@@ -102,7 +102,7 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
     try {
       if (isRead(calls)) return writer.look((run) => doAll(calls, run, () => undefined));
       const own = new Set<string>();
-      const texts = writer.write((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
+      const texts = writer.perform((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
       for (const id of own) wakes.add(id);
       return texts;
     } catch (error) {
@@ -158,8 +158,6 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
         if (reserve.isTight) shrink();
         return texts;
       },
-      sync: () => writer.sync(),
-      isDurable: () => writer.isDurable,
     },
   );
 };

@@ -1,11 +1,11 @@
-import fs, { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import fs, { existsSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { all, sql, type Steps } from '../steps/step.ts';
+import { all, sql } from '../steps/step.ts';
 import { add, copyOf, kindsIn, newFile, openWriter } from './crashed-writer.fixture.ts';
-import { recordsOf, redoFileOf } from './redo-file.ts';
+import { redoFileOf } from './redo-file.ts';
 import { openForReading } from './sqlite-database.ts';
 
 const ADD_ORPHAN = sql(`INSERT INTO child (parent) VALUES (?)`);
@@ -129,155 +129,6 @@ describe('a redo log that cannot be written', () => {
       opened.add('second');
     }
     expect(afterKill(opened.file)).toEqual(['first', 'second']);
-  });
-});
-
-describe('batches that are written, and synced later,', () => {
-  const write = ({ writer }: ReturnType<typeof openWriter>, kind: string, ...more: readonly Steps<unknown>[]): void =>
-    writer.write((run) => {
-      run(add(kind));
-      for (const steps of more) run(steps);
-    }, new Set());
-
-  it('are there after a kill, and share one sync', () => {
-    using opened = openWriter();
-    opened.add('first');
-    let syncs = 0;
-    using _counted = breaking('fdatasyncSync', () => ((syncs += 1), false));
-    write(opened, 'a');
-    write(opened, 'b');
-    expect(opened.writer.isDurable).toBe(false);
-    expect(syncs).toBe(0);
-    expect(afterKill(opened.file)).toEqual(['first', 'a', 'b']);
-    opened.writer.sync();
-    opened.writer.sync();
-    expect(opened.writer.isDurable).toBe(true);
-    expect(syncs).toBe(1);
-    expect(opened.kinds()).toEqual(['first', 'a', 'b']);
-  });
-
-  it('are durable with a commit of the database', () => {
-    using opened = openWriter();
-    write(opened, 'a');
-    opened.writer.flush();
-    expect(opened.writer.isDurable).toBe(true);
-    write(opened, 'b');
-    write(opened, 'c');
-    opened.add('large', TOO_LARGE);
-    expect(opened.writer.isDurable).toBe(true);
-    expect(afterKill(opened.file)).toEqual(['a', 'b', 'c', 'large']);
-  });
-
-  it('are committed where they cannot be synced', () => {
-    using opened = openWriter();
-    opened.add('first');
-    write(opened, 'a');
-    write(opened, 'b');
-    {
-      using _broken = breaking('fdatasyncSync', () => true);
-      opened.writer.sync();
-    }
-    expect(opened.database.isTransaction).toBe(false);
-    opened.add('c');
-    expect(opened.kinds()).toEqual(['first', 'a', 'b', 'c']);
-    expect(afterKill(opened.file)).toEqual(['first', 'a', 'b', 'c']);
-  });
-
-  it.each(['wiped', 'still in the file'])(
-    'have not happened where that fails as well, and do not come back: %s',
-    (how) => {
-      using opened = openWriter();
-      opened.database.exec('CREATE TABLE parent (id TEXT PRIMARY KEY)');
-      opened.database.exec('CREATE TABLE child (parent TEXT REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)');
-      opened.add('first');
-      write(opened, 'a');
-      write(opened, 'b', all(ADD_ORPHAN, 'nobody'));
-      {
-        let failed = false;
-        using _broken = breaking('fdatasyncSync', () => (failed = true));
-        using _wipe = breaking('writeSync', () => failed && how !== 'wiped');
-        expect(() => opened.writer.sync()).toThrow(/FOREIGN KEY/);
-      }
-      expect(opened.writer.isDurable).toBe(true);
-      expect(opened.kinds()).toEqual(['first']);
-      if (how === 'wiped') expect(afterKill(opened.file)).toEqual(['first']);
-      // As long as the record that stood there: behind it, the next one of those that failed would be found.
-      write(opened, 'c');
-      opened.writer.sync();
-      expect(opened.kinds()).toEqual(['first', 'c']);
-      expect(afterKill(opened.file)).toEqual(['first', 'c']);
-      opened.add('d');
-      opened.writer.flush();
-      opened.add('e');
-      expect(afterKill(opened.file)).toEqual(['first', 'c', 'd', 'e']);
-    },
-  );
-
-  describe('of which nothing can be synced or committed,', () => {
-    const MARK = sql(`INSERT INTO audit (at, kind, actor, subject, facts) VALUES (0, ?, 'marked', '', '')`);
-
-    /** Every commit fails from here on; the redo log holds what was answered. */
-    const openUncommittable = () => {
-      const opened = openWriter();
-      opened.database.exec('CREATE TABLE parent (id TEXT PRIMARY KEY)');
-      opened.database.exec('CREATE TABLE child (parent TEXT REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)');
-      opened.perform(all(ADD_ORPHAN, 'nobody'));
-      opened.add('first');
-      return opened;
-    };
-    const recordsIn = (file: string): readonly string[] => {
-      const fd = openSync(redoFileOf(file), 'r');
-      try {
-        return [...recordsOf(fd, 1)].map(({ text }) => text);
-      } finally {
-        closeSync(fd);
-      }
-    };
-    const failToSync = (opened: ReturnType<typeof openWriter>, canWipe: boolean): void => {
-      write(opened, 'a', all(MARK, 'a'));
-      write(opened, 'b', all(MARK, 'b'));
-      let failed = false;
-      using _broken = breaking('fdatasyncSync', () => (failed = true));
-      using _wipe = breaking('writeSync', () => failed && !canWipe);
-      expect(() => opened.writer.sync()).toThrow(/FOREIGN KEY/);
-    };
-
-    it('are gone from the log, and what comes after them says all of it anew', () => {
-      using opened = openUncommittable();
-      const before = recordsIn(opened.file);
-      failToSync(opened, true);
-      expect(opened.kinds()).toEqual(['first']);
-      expect(recordsIn(opened.file)).toEqual(before);
-      // As long as the first of those that failed: the second of them would be found behind it.
-      write(opened, 'c', all(MARK, 'c'));
-      opened.writer.sync();
-      expect(opened.kinds()).toEqual(['first', 'c', 'c']);
-      const [added, ...more] = recordsIn(opened.file).slice(before.length);
-      expect(more).toEqual([]);
-      expect(added).toContain(`'marked'`);
-    });
-
-    it('and which cannot be wiped either, let nothing in before them', () => {
-      using opened = openUncommittable();
-      failToSync(opened, false);
-      expect(() => write(opened, 'c')).toThrow(/FOREIGN KEY/);
-      expect(opened.kinds()).toEqual(['first']);
-    });
-  });
-
-  it('are done again after a batch that fails, and can still be synced', () => {
-    using opened = openWriter();
-    opened.add('first');
-    write(opened, 'a');
-    expect(() =>
-      opened.writer.write((run) => {
-        run(add('half'));
-        throw new Error('broken');
-      }, new Set()),
-    ).toThrow('broken');
-    opened.writer.sync();
-    expect(opened.kinds()).toEqual(['first', 'a']);
-    expect(afterKill(opened.file)).toEqual(['first', 'a']);
   });
 });
 

@@ -6,18 +6,11 @@ import type { Clock } from './redo.ts';
 import { createStepRunner, type SqliteOptions } from './sqlite-database.ts';
 
 /**
- * The one that writes. A batch of steps is written when it has been done, and durable after the next sync: its statements
- * are in the redo log then, or, where there is no room for them, in the database. The transaction of the database stays
- * open over many batches, and is committed a moment later. All that reads here reads within it, also what is not durable
- * yet.
+ * The one that writes. A batch of steps is durable when it has been done: its statements are in the redo log, or, where
+ * there is no room for them, in the database. The transaction of the database stays open over many batches, and is
+ * committed a moment later. All that reads here reads within it.
  */
 export interface SqliteWriter {
-  /** Does all of it, or nothing. */
-  write<T>(work: (run: <S>(steps: Steps<S>) => S) => T, wakes: Set<string>): T;
-  /** Makes durable what was written. If it throws, nothing has happened of what was not durable yet. */
-  sync(): void;
-  /** True: there is nothing to sync. */
-  readonly isDurable: boolean;
   /** Does all of it, durably, or nothing. */
   perform<T>(work: (run: <S>(steps: Steps<S>) => S) => T, wakes: Set<string>): T;
   /** Several statements, one state of the database. */
@@ -108,46 +101,23 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
     timer ??= setTimeout(tryFlush, ms).unref();
   };
 
-  const write = <T>(work: (run: <S>(steps: Steps<S>) => S) => T, wakes: Set<string>): T => {
-    statements = [];
-    try {
-      begin();
-      clock.now = Date.now();
-      const done = work((steps) => runner(steps, wakes));
-      if (log && (statements.length === 0 || log.write(clock.now, statements))) {
-        flushIn(performance.now() - committedAt > BEHIND_MS ? QUIET_MS : BEHIND_MS);
-      } else commit();
-      return done;
-    } catch (error) {
-      undo();
-      // Done again and committed at once: then the next failure has nothing to do again.
-      tryFlush();
-      throw error;
-    }
-  };
-
-  const sync = (): void => {
-    if (!log || log.sync()) return;
-    // The log cannot; what was written is in the open transaction as well.
-    try {
-      commit();
-    } catch (error) {
-      undo();
-      tryFlush();
-      throw error;
-    }
-  };
-
   return {
-    write,
-    sync,
-    get isDurable() {
-      return log?.isDurable ?? true;
-    },
     perform: (work, wakes) => {
-      const done = write(work, wakes);
-      sync();
-      return done;
+      statements = [];
+      try {
+        begin();
+        clock.now = Date.now();
+        const done = work((steps) => runner(steps, wakes));
+        if (log && (statements.length === 0 || log.write(clock.now, statements))) {
+          flushIn(performance.now() - committedAt > BEHIND_MS ? QUIET_MS : BEHIND_MS);
+        } else commit();
+        return done;
+      } catch (error) {
+        undo();
+        // Done again and committed at once: then the next failure has nothing to do again.
+        tryFlush();
+        throw error;
+      }
     },
     look: (work) => {
       if (log?.isAhead) begin();

@@ -5,19 +5,13 @@ import { sqliteError } from './sqlite-error.ts';
 // What crosses between the event loop and the store's thread: JSON text, which costs a quarter of a structured clone.
 
 export type WorkerRequest = readonly (readonly [name: string, args: readonly unknown[]])[];
-/** Those of the second kind are answered when they are written, so that runs can begin a sync earlier. */
-export type WorkerMessage = WorkerRequest | { readonly admissions: WorkerRequest };
-/**
- * To one request, to several at once, or to the first calls of one: always in their order, admissions apart from the
- * others. When a reply says nothing else, everything that was written before it is durable.
- */
+/** A request crosses as one text for each call. */
+export const requestOf = (texts: readonly string[]): WorkerRequest =>
+  texts.map((text) => JSON.parse(text) as WorkerRequest[number]);
+/** To one request, to several at once, or to the first calls of one: always in their order. */
 export interface WorkerReply {
   readonly outcomes: readonly Outcome[];
   readonly wakes: readonly string[];
-  /** These are outcomes of admissions; of `written` ones a later reply says that they are durable, or why not. */
-  readonly admitted?: 'written' | 'durable';
-  /** Nothing has happened of what was written and not durable yet. */
-  readonly failure?: PlainError;
   /** How long it took until everything was durable; null: nothing had to be. */
   readonly commitMs: number | null;
 }
@@ -58,5 +52,8 @@ export const textOf = (outcome: Outcome): string => {
 };
 
 /** A reply to these outcomes, which are text already. */
-export const replyOf = (outcomes: readonly string[], about: Omit<Partial<WorkerReply>, 'outcomes'> = {}): string =>
-  `{"outcomes":[${outcomes.join(',')}],${JSON.stringify({ wakes: [], commitMs: null, ...about }).slice(1)}`;
+export const replyOf = (
+  outcomes: readonly string[],
+  wakes: readonly string[] = [],
+  commitMs: number | null = null,
+): string => `{"outcomes":[${outcomes.join(',')}],"wakes":${JSON.stringify(wakes)},"commitMs":${String(commitMs)}}`;

@@ -1,9 +1,10 @@
-import type { JsonObject, Message, NewEvent } from '#domain';
+import type { JsonObject, Message, NewEvent, State } from '#domain';
 
 import type { Admission, Admitted, CallFacts, Run } from '../task-store.ts';
 import type { AdmitOutcome } from './admit.ts';
 import { isoOf, numbered } from './event-log.ts';
-import { storedTask } from './task-row.ts';
+import { spliced } from './spliced.ts';
+import { openFlag, storedTask } from './task-row.ts';
 import type { TaskRow } from './tasks.sql.ts';
 
 /** The first events of a task: admitted, and started when its lane was idle. */
@@ -18,13 +19,13 @@ export const admissionEvents = (admission: Admission, isStarted: boolean, ahead:
   return isStarted ? [admitted, { kind: 'run-started', state: 'working', attempt: 1 }] : [admitted];
 };
 
-/** The row of a new task. What it contains is in its first event. */
-export const admissionRow = (admission: Admission, news: readonly NewEvent[]): Omit<TaskRow, 'k'> => {
+/** The row of a new task. What it contains is in its first events. */
+export const admissionRow = (admission: Admission, state: State): Omit<TaskRow, 'k'> => {
   const iso = isoOf(admission.at);
   return {
     id: admission.id,
     context_id: admission.contextId,
-    status_state: news.length > 1 ? 'working' : 'submitted',
+    status_state: state,
     status_message: null,
     status_timestamp: iso,
     created_at: iso,
@@ -40,27 +41,29 @@ export const admissionRow = (admission: Admission, news: readonly NewEvent[]): O
     direct: admission.direct ? 1 : 0,
     turns: 1,
     folded: 0,
-    open: 1,
+    open: openFlag(state),
   };
 };
 
 /** The port's answer to an admission, made on the caller's side of the thread from what the step found out. */
 export const assembleAdmitted = (admission: Admission, outcome: AdmitOutcome): Admitted => {
   if (outcome.again) return { task: outcome.task, events: [], again: true };
-  const { task, lane, isStarted, ahead } = outcome;
+  const { task: key, lane, isStarted, ahead, ended } = outcome;
   const news = admissionEvents(admission, isStarted, ahead);
-  const row = admissionRow(admission, news);
-  const keys = { task, lane, epoch: 1, turn: 1, seq: news.length };
-  return {
-    task: storedTask(
-      row,
-      { ...row, history: `[${JSON.stringify(admission.message)}]`, folded: news.length },
-      isStarted ? undefined : { position: ahead, queuedAt: admission.at },
-    ),
-    events: numbered(task, 1, news, admission.at, []).committed,
-    again: false,
-    ...(isStarted && { run: startedRun(admission, keys) }),
-  };
+  const row = admissionRow(admission, isStarted ? 'working' : 'submitted');
+  const task = storedTask(
+    row,
+    { ...row, history: `[${JSON.stringify(admission.message)}]`, folded: news.length },
+    isStarted ? undefined : { position: ahead, queuedAt: admission.at },
+  );
+  const { committed: events } = numbered(key, 1, news, admission.at, []);
+  if (!isStarted) return { task, events, again: false };
+  if (!ended) {
+    const keys = { task: key, lane, epoch: 1, turn: 1, seq: news.length };
+    return { task, events, again: false, run: startedRun(admission, keys) };
+  }
+  const { committed: last } = numbered(key, news.length + 1, admission.answer ?? [], admission.at, []);
+  return { task, events, again: false, finished: { task: ended.task ?? spliced(task, last), events: last } };
 };
 
 /** The run of a turn that started in the transaction that admitted it. */

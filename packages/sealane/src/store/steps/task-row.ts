@@ -110,14 +110,19 @@ export function* appendFromOutside(
 }
 
 /** Nothing sets a state but a move of the table; a step that tries is wrong, and writes nothing. */
-const wrongMove = (from: State, events: readonly Event[]): string | undefined => {
+const wrongMove = (from: State, events: readonly NewEvent[]): string | undefined => {
   let state = from;
-  for (const { event } of events) {
+  for (const event of events) {
     if (event.kind === 'artifact-added' || event.kind === 'task-put') continue;
     if (!canMove(state, event.state)) return `from ${state} to ${event.state} (${event.kind})`;
     state = event.state;
   }
   return undefined;
+};
+
+export const requireMoves = (from: State, events: readonly NewEvent[]): void => {
+  const wrong = wrongMove(from, events);
+  if (wrong) throw new Error(`A task cannot go ${wrong}.`);
 };
 
 /**
@@ -130,11 +135,11 @@ export function* setStatus(task: number, from: State, news: readonly Event[]): S
   const { state } = last.event;
   const set = (before: State): Steps<{ k: number } | undefined> =>
     first(SET_STATUS, state, openFlag(state), last.at, last.at, task, before);
-  if (!wrongMove(from, news) && (yield* set(from))) return;
+  const events = news.map(({ event }) => event);
+  if (!wrongMove(from, events) && (yield* set(from))) return;
   const found = yield* first(STATE_OF, task);
   if (!found) return;
-  const wrong = wrongMove(found.status_state as State, news);
-  if (wrong) throw new Error(`A task cannot go ${wrong}.`);
+  requireMoves(found.status_state as State, events);
   yield* set(found.status_state as State);
 }
 

@@ -85,6 +85,9 @@ export const INSERT_HEAD_AND_TURN = sql(`
   INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push, number, message_seq, turn_ended,
     lane, place, owner, call, queued_at, started_at, held_at, holder, attempt)
   VALUES (?, ?, ?, 0, 0, ?, 0, ?, 1, 1, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+/** The head of a new task that has ended already. */
+export const INSERT_ENDED_HEAD = sql(`
+  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (?, ?, 2, 1, 0, ?, 0, ?)`);
 export const HEAD = sql<HeadRow>(`SELECT ${HEAD_COLUMNS} FROM heads WHERE task = ?`);
 export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 /** The fence of a run: no row means that its lease is lost or its task has ended. */
@@ -141,6 +144,8 @@ export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
 
 export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);
 export const INSERT_TWO_EVENTS = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?), (?, ?, ?, ?)`);
+export const INSERT_FOUR_EVENTS = sql(`
+  INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)`);
 export const EVENTS_AFTER = sql<EventRow>(`
   SELECT seq, at, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?`);
 export const EVENT_AT = sql<EventRow>(`SELECT seq, at, data FROM events WHERE task = ? AND seq = ?`);

@@ -65,7 +65,15 @@ export const storeCommands = (fc: Fc) => {
   );
 
   const admitted = fc
-    .record({ lane, slot, key: seldom(fc.nat({ max: 1 })), body: fc.nat({ max: 1 }), caller, limits })
+    .record({
+      lane,
+      slot,
+      key: seldom(fc.nat({ max: 1 })),
+      body: fc.nat({ max: 1 }),
+      caller,
+      limits,
+      answer: seldom(ends),
+    })
     .map(command(admit));
   const followed = fc
     .record({ task: index, slot, isSteerable: fc.boolean(), isKnown: rarely, isForeign: rarely, caller, limits })
