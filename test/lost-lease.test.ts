@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 
 import { openStore, type Storage } from 'sealane/store';
 import { expect, it } from 'vitest';
-import { createGateAgent } from './support/gate-agent.ts';
+import { createGateAgent, type GatedRun } from './support/gate-agent.ts';
 import { openService } from './support/service.ts';
 
-/** A store that is shared, takes what agents say in when it is told to, and then lets a lease go. */
+/** A store that is shared, answers what agents want of it when it is told to, and lets a lease go. */
 const losing = (storage: Storage, isReady: Promise<void>) => {
   const lost = Promise.withResolvers<void>();
   let first: string | undefined;
@@ -18,6 +18,14 @@ const losing = (storage: Storage, isReady: Promise<void>) => {
       append: async (...words) => {
         await isReady;
         return await storage.tasks.append(...words);
+      },
+      remember: async (...words) => {
+        await isReady;
+        return await storage.tasks.remember(...words);
+      },
+      read: async (...words) => {
+        await isReady;
+        return await storage.tasks.read(...words);
       },
       renew: async (instance, leaseMs) => {
         first ??= instance;
@@ -61,6 +69,41 @@ it('a run that loses its lease while its last words are on their way does not en
   (await gate.startedAt(1)).end();
   expect((await working).status.state).toBe('TASK_STATE_COMPLETED');
 });
+
+it.each<readonly [what: string, wait: (run: GatedRun) => Promise<void>]>([
+  ['remember something', ({ io }) => io.remember({ pid: 1 })],
+  ['look back', async ({ turn }) => void (await turn.before())],
+  [
+    'say more',
+    async ({ io }) => {
+      for (;;) await io.emit({ kind: 'status', message: io.say('more') });
+    },
+  ],
+])(
+  'a run that waits to %s while its store does not answer is told that its lease is lost, and is over before another begins',
+  async (_what, wait) => {
+    await using storage = await openStore('memory');
+    const ready = Promise.withResolvers<void>();
+    const { store, lose, bury } = losing(storage, ready.promise);
+    const gate = createGateAgent({ ignoresAbort: true });
+    await using service = await openService({
+      store,
+      agents: { gate: { connector: gate.connector, recovery: 'retry' } },
+      settings: { leaseMs: 600_000, renewMs: 20, pollMs: 20, retryMs: 1 },
+    });
+    const working = service.client.send('work');
+    const run = await gate.startedAt(0);
+    const told = expect(wait(run).finally(() => run.end())).rejects.toThrow(/another instance/);
+    await lose();
+    await told;
+    await expect(run.io.remember({ pid: 2 })).rejects.toThrow(/another instance/);
+    ready.resolve();
+    await bury();
+    (await gate.startedAt(1)).end();
+    expect((await working).status.state).toBe('TASK_STATE_COMPLETED');
+    expect(gate.mostAtOnce()).toBe(1);
+  },
+);
 
 it('a run that loses its lease while it is ended by force writes nothing: whoever takes over ends its task', async () => {
   await using storage = await openStore('memory');

@@ -124,7 +124,7 @@ export const createEngine = (options: EngineOptions): Engine => {
 
   const runs = createLiveRuns({
     store,
-    runner: { settings, persist, observer, now, newId, past: (run) => pastOf(store, run) },
+    runner: { settings, persist, observer, now, newId, past: (run, loss) => pastOf(store, run, loss) },
     instance: () => lease.instance,
     onOver: (run) => dispatcher.vacate(run.agent),
     onProblem: onProblem('A run could not look into its log'),

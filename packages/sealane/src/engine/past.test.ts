@@ -4,6 +4,7 @@ import type { Event, Message, NewEvent } from '#domain';
 import type { Run, StoredTask, TaskStore } from '#store';
 
 import { pastOf } from './past.ts';
+import { RunLoss } from './run-loss.ts';
 
 const message = (messageId: string, text: string, more: Partial<Message> = {}): Message => ({
   messageId,
@@ -28,7 +29,7 @@ const runFor = (words: Message, log: readonly NewEvent[]) => {
   } as Pick<TaskStore, 'find' | 'read'>;
   const token = { taskId: 'task', task: 1, lane: 1, epoch: 1 };
   const run = { token, owner: 'o', tenant: '', contextId: 'c', message: words, seq: events.length } as Run;
-  return { past: pastOf(store, run), asked };
+  return { past: pastOf(store, run, new RunLoss()), asked };
 };
 
 describe('what a turn looks back at', () => {

@@ -4,16 +4,17 @@ import type { Run, StoredTask, TaskStore } from '#store';
 
 import { conversationBefore } from './conversation.ts';
 import { logPages } from './log-pages.ts';
+import type { RunLoss } from './run-loss.ts';
 
 /** What a turn may look back at, read when it is asked for. */
 export type Past = Pick<Turn, 'history' | 'before' | 'references'>;
 
 type PastStore = Pick<TaskStore, 'find' | 'read'>;
 
-export const pastOf = (store: PastStore, run: Run): Past => ({
-  history: () => conversationBefore(store, run),
-  before: () => taskBefore(store, run),
-  references: () => referencedTasks(store, run),
+export const pastOf = (store: PastStore, run: Run, loss: RunLoss): Past => ({
+  history: () => loss.orTold(conversationBefore(store, run)),
+  before: () => loss.orTold(taskBefore(store, run)),
+  references: () => loss.orTold(referencedTasks(store, run)),
 });
 
 /** The same id and other words are another message: some clients use an id several times. */

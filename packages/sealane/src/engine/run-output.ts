@@ -20,7 +20,6 @@ const STATUS_TEXT = 16 * 1024;
 export const UNWRITABLE = 'What an agent said could not be stored';
 
 const REFUSALS = {
-  lost: 'This run was given to another instance.',
   ended: 'The task has ended.',
   unwritable: 'What the agent said could not be stored.',
 };
@@ -115,6 +114,12 @@ export class RunOutput {
     }
   }
 
+  /** The run is not ours any more: whoever waits for room is told why. */
+  refuse(why: SealaneError): void {
+    this.#refusal ??= why;
+    this.#makeRoom();
+  }
+
   #misspoke(error: unknown): void {
     this.#fault = error;
     this.#deps.observer.problem?.(UNWRITABLE, error, { taskId: this.#token.taskId });
@@ -143,14 +148,15 @@ export class RunOutput {
       this.#underWay = written;
       const refused = await written;
       if (!refused) continue;
-      this.#refusal = new SealaneError('unavailable', REFUSALS[refused]);
+      // Whoever is told that the run is lost refuses all the rest.
+      if (refused !== 'lost') this.#refusal ??= new SealaneError('unavailable', REFUSALS[refused]);
       this.#onRefused(refused);
     }
     this.#isWriting = false;
     this.#makeRoom();
   }
 
-  async #append(batch: readonly NewEvent[]): Promise<keyof typeof REFUSALS | undefined> {
+  async #append(batch: readonly NewEvent[]): Promise<'lost' | keyof typeof REFUSALS | undefined> {
     try {
       const refused = await this.#deps.persist.append(this.#token, batch);
       return refused === 'terminal' ? 'ended' : refused;

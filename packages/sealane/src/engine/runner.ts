@@ -20,6 +20,7 @@ import {
   type WrittenEnd,
 } from './run-end.ts';
 import { OneRunIo } from './run-io.ts';
+import { RunLoss } from './run-loss.ts';
 import { RunOutput, unwatched, UNWRITABLE } from './run-output.ts';
 import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
@@ -45,7 +46,7 @@ export interface RunnerDeps {
   readonly observer: EngineObserver;
   readonly now: () => number;
   readonly newId: () => string;
-  readonly past: (run: Run) => Past;
+  readonly past: (run: Run, loss: RunLoss) => Past;
 }
 
 /** What is to be done with the agent: begin, or take up what an earlier instance began. */
@@ -81,6 +82,7 @@ class OneRun implements LiveRun {
   readonly #deps: RunnerDeps;
   readonly #watcher: RunObserver | undefined;
   readonly #output: RunOutput;
+  readonly #loss = new RunLoss();
   #stopReason: StopReason | undefined;
   #hasEnded: boolean;
   #isOver = false;
@@ -118,8 +120,9 @@ class OneRun implements LiveRun {
 
   stop(reason: StopReason): void {
     const isLost = reason === 'lost' || reason === 'in-vain';
-    if (this.#isLost() || (this.#stopReason !== undefined && !isLost)) return;
+    if (this.#loss.why || (this.#stopReason !== undefined && !isLost)) return;
     this.#stopReason = reason;
+    if (isLost) this.#output.refuse(this.#loss.tell(reason));
     this.#aborting?.abort(reason);
     if (isLost || reason === 'ended') return;
     this.#graceTimer = setTimeout(() => {
@@ -164,14 +167,14 @@ class OneRun implements LiveRun {
   async #remember(ref: RunRef): Promise<void> {
     try {
       weighMetadata(ref, 'what is to be remembered');
-      const result = await this.#deps.persist.remember(this.run.token, ref);
+      const result = await this.#loss.orTold(this.#deps.persist.remember(this.run.token, ref));
       if (result.ok) return;
     } catch (error) {
-      this.#problem('A reference could not be remembered', error);
+      if (!this.#loss.why) this.#problem('A reference could not be remembered', error);
       throw error;
     }
     this.stop('lost');
-    throw new SealaneError('unavailable', 'This run belongs to another instance now.');
+    throw this.#loss.tell('lost');
   }
 
   async #live(begin: Beginning): Promise<void> {
@@ -218,7 +221,8 @@ class OneRun implements LiveRun {
   #attempt(begin: Beginning): Promise<TurnEnd> {
     const { run } = this;
     try {
-      return begin(turnOf(run, this.#watcher?.traceparent, this.#deps.past(run)), new OneRunIo(this, run.attempt));
+      const past = this.#deps.past(run, this.#loss);
+      return begin(turnOf(run, this.#watcher?.traceparent, past), new OneRunIo(this, run.attempt));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -251,10 +255,10 @@ class OneRun implements LiveRun {
   async #conclude(end: TurnEnd | undefined): Promise<void> {
     const { token } = this.run;
     const { persist } = this.#deps;
-    if (this.#isLost()) return this.#watcher?.ended(this.#lostWord());
+    if (this.#loss.why) return this.#watcher?.ended(this.#loss.why);
     let pending = await this.#output.close();
     // The lease may have gone while a batch was on its way: whoever takes over decides, and not we.
-    if (this.#isLost()) return this.#watcher?.ended(this.#lostWord());
+    if (this.#loss.why) return this.#watcher?.ended(this.#loss.why);
     if (this.#hasEnded || this.#stopReason === 'ended') {
       await persist.release(token);
       return this.#watcher?.ended('failed', this.#stopReason);
@@ -276,7 +280,7 @@ class OneRun implements LiveRun {
     if (this.isAsking) pending = [...pending, BACK_TO_WORK];
     const { result, event } = await this.#finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
-    this.#watcher?.ended(result.ok ? result.value.task.state : this.#lostWord(), event.reason);
+    this.#watcher?.ended(result.ok ? result.value.task.state : (this.#loss.why ?? 'lost'), event.reason);
     if (result.ok) this.#tellEnd(result.value.task, event.reason, event === wished ? end?.detail : undefined);
   }
 
@@ -292,21 +296,13 @@ class OneRun implements LiveRun {
 
   /** The run does not die: its task ends now, and the lane waits for the run. */
   async #forceEnd(): Promise<void> {
-    if (this.#hasEnded || this.#isLost()) return;
+    if (this.#hasEnded || this.#loss.why) return;
     const pending = await this.#output.close();
-    if (this.#isLost()) return;
+    if (this.#loss.why) return;
     const { result } = await this.#finish(pending, { ...this.#stoppedEnd(this.#stopReason), forced: true }, false);
     this.#hasEnded = true;
     if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');
     setTimeout(() => this.#giveUpWaiting?.(undefined), this.#deps.settings.quarantineMs).unref();
-  }
-
-  #isLost(): boolean {
-    return this.#stopReason === 'lost' || this.#stopReason === 'in-vain';
-  }
-
-  #lostWord(): 'lost' | 'in-vain' {
-    return this.#stopReason === 'in-vain' ? 'in-vain' : 'lost';
   }
 
   #problem(what: string, error: unknown): void {
