@@ -269,4 +269,24 @@ describe('an agent that', () => {
     await Promise.all(readings);
     expect(heard).toEqual(['go on']);
   });
+
+  it('waits for an answer and for nothing else is dead when its task is canceled, and not only forced', async () => {
+    const asked = Promise.withResolvers<void>();
+    const patient: AgentConnector = {
+      ...odd,
+      run: async (_turn, io) => {
+        await io.emit({ kind: 'ask', state: 'input-required', message: io.say('Which one?') });
+        asked.resolve();
+        for await (const { parts } of io.inbox) return { state: 'completed', message: io.say(textOf(parts)) };
+        return { state: 'failed' };
+      },
+    };
+    await using service = await openService({ agents: { patient } });
+    const task = await service.client.submit('begin');
+    await asked.promise;
+    await expect.poll(async () => (await service.client.get(task.id)).status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    const canceled = await service.client.cancel(task.id);
+    expect(canceled.status.state).toBe('TASK_STATE_CANCELED');
+    expect(canceled.metadata?.['forced']).toBe(undefined);
+  });
 });

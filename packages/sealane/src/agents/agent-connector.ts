@@ -91,7 +91,7 @@ export interface RunIo {
   remember(ref: RunRef): Promise<void>;
   /** Resolves when there is room for more, which may be before the event is durable; rejects when the lease is lost. */
   emit(event: RunEvent): Promise<void>;
-  /** Answers and steering for this run, in order. */
+  /** Answers and steering for this run, in order. Ends when the run is told to stop. */
   readonly inbox: AsyncIterable<Message>;
   /** A message of the agent, with the ids that the protocol wants. */
   say(text: string): Message;

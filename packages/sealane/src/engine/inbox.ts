@@ -1,6 +1,6 @@
 import type { Message } from '#domain';
 
-/** Messages for a live run: an endless iterable that ends when the run does. */
+/** Messages for a live run: an iterable that ends when the run does, or is told to. */
 export interface Inbox extends AsyncIterable<Message> {
   deliver(message: Message): void;
   close(): void;

@@ -124,6 +124,7 @@ class OneRun implements LiveRun {
     this.#stopReason = reason;
     if (isLost) this.#output.refuse(this.#loss.tell(reason));
     this.#aborting?.abort(reason);
+    this.#inbox?.close();
     if (isLost || reason === 'ended') return;
     this.#graceTimer = setTimeout(() => {
       // When the run is dead its end is written once more.
@@ -139,7 +140,7 @@ class OneRun implements LiveRun {
 
   get inbox(): Inbox {
     this.#inbox ??= createInbox();
-    if (this.#isOver) this.#inbox.close();
+    if (this.#isOver || this.#stopReason !== undefined) this.#inbox.close();
     return this.#inbox;
   }
 
