@@ -1,3 +1,6 @@
+import { Writable } from 'node:stream';
+
+import { pino } from 'pino';
 import { type AgentConnector, type RunEvent, type RunIo, sessionKeyOf, textOf, type TurnEnd } from 'sealane';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -34,6 +37,7 @@ type Behaviour = (io: RunIo) => Promise<TurnEnd>;
 
 const UNREADABLE: Readonly<Record<string, Behaviour>> = {
   'ends with nothing': end(undefined),
+  'ends with nothing, and without a promise': (() => undefined) as unknown as Behaviour,
   'ends with a text': end('done'),
   'ends without a state': end({}),
   'ends as submitted': end({ state: 'submitted' }),
@@ -231,6 +235,29 @@ describe('an agent that', () => {
   it('uses one object for all its data is quoted as it was each time', async () => {
     const { artifacts } = await outcomeOf('uses one object for all its data');
     expect(artifacts).toMatchObject([{ parts: [1, 2, 3].map((step) => ({ data: { steps: [step] } })) }]);
+  });
+
+  it('ends without a promise has ended', async () => {
+    const hasty = { ...odd, run: () => ({ state: 'completed' }) } as unknown as AgentConnector;
+    await using service = await openService({ agents: { hasty, early: { ...hasty, startsEarly: true } } });
+    for (const path of ['/agents/hasty', '/agents/early']) {
+      expect((await service.client.with({ path }).send('go')).status.state).toBe('TASK_STATE_COMPLETED');
+    }
+  });
+
+  it('ends with what can be neither read nor logged has failed, and nothing else has', async () => {
+    const bad = Object.defineProperty(new Error(), 'message', { get: () => fail() });
+    const fail = (): never => {
+      throw new Error('This cannot be shown.');
+    };
+    const end = Object.defineProperty({}, 'state', {
+      get: () => {
+        throw bad;
+      },
+    });
+    const log = pino({}, new Writable({ write: (_chunk, _encoding, done) => done() }));
+    await using service = await openService({ agents: { bad: { ...odd, run: async () => end as TurnEnd } }, log });
+    expect((await service.client.send('go')).status.state).toBe('TASK_STATE_FAILED');
   });
 
   it('gives no session key gets no task, and its caller an error', async () => {

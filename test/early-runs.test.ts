@@ -30,6 +30,11 @@ const noting = (storage: Storage, calls: string[]): Storage =>
       calls.push('finish');
       return tasks.finish(...words);
     },
+    interventions: async () => [],
+    read: (...words) => {
+      calls.push('read');
+      return tasks.read(...words);
+    },
   }));
 
 /** A storage whose admissions take until the test lets them. */
@@ -166,6 +171,25 @@ describe('a run that begins before its task is stored', () => {
     disk.resolve();
     await Promise.all(calls);
     expect(heard.toSorted()).toEqual(['direct', 'sent', 'streamed', 'submitted']);
+  });
+
+  it('takes its turn before those that come after it, however soon', async () => {
+    await using service = await openService();
+    const { caller, sealane } = service;
+    for (const texts of [
+      ['@sleep 5', 'b', '@sleep 1', 'd'],
+      ['a', 'b', 'c', 'd'],
+    ]) {
+      const contextId = randomUUID();
+      const sendAll = texts.map((text) => {
+        const message = { messageId: text, role: 'ROLE_USER' as const, contextId, parts: [{ text }] };
+        return sealane.tasks.send(caller, { message, dialect: '1.0' }, { wait: false });
+      });
+      const places = (await Promise.all(sendAll)).map((sent) =>
+        sent.kind === 'task' ? (sent.task.queuePosition ?? 0) : undefined,
+      );
+      expect(places).toEqual([0, 1, 2, 3]);
+    }
   });
 
   it('can go on while it is stored, and what it remembers is remembered after that', async () => {
@@ -325,6 +349,84 @@ describe('a run that begins before its task is stored', () => {
     }));
     await using service = await openService({ store });
     expect((await service.client.send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  it('is told what a store says that does not know whether it has stored it, and does not ask again', async () => {
+    await using storage = await openStore('memory');
+    let admissions = 0;
+    const store = withTasks(storage, (tasks) => ({
+      admit: async (admission) => {
+        admissions += 1;
+        await tasks.admit(admission);
+        throw new SealaneError('unavailable', 'Look before you repeat it.', { facts: { outcome: 'unknown' } });
+      },
+    }));
+    await using service = await openService({ store });
+    await expect(service.client.send('hello')).rejects.toThrow('Look before you repeat it.');
+    expect(admissions).toBe(1);
+  });
+
+  it('is refused by a store that throws at once, and the process goes on', async () => {
+    await using storage = await openStore('memory');
+    const store = withTasks(storage, () => ({
+      admit: () => {
+        throw new SealaneError('unavailable', 'Not now.');
+      },
+    }));
+    const gate = createGateAgent();
+    await using service = await openService({ store, agents: { gate: eager(gate), echo: createEchoAgent() } });
+    for (const path of ['/agents/gate', '/agents/echo']) {
+      await expect(service.client.with({ path }).send('hello')).rejects.toThrow('Not now.');
+    }
+  });
+
+  it('that asks and ends at once is streamed up to its question, like any other', async () => {
+    const connector: AgentConnector = {
+      kind: 'asks',
+      session: sessionKeyOf,
+      startsEarly: true,
+      run: async (_turn, io) => {
+        await io.emit({ kind: 'ask', state: 'input-required', message: io.say('what?') });
+        return { state: 'completed' };
+      },
+      stop: async () => 'dead',
+      close: async () => undefined,
+    };
+    await using service = await openService({ agents: { asks: connector } });
+    const events = await (await service.client.stream('go')).rest();
+    expect(events.at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+  });
+
+  it('in vain that does not die is waited for, also when its turn has been run by another', async () => {
+    await using storage = await openStore('memory');
+    const gate = createGateAgent({ ignoresAbort: true });
+    const isClosed = Promise.withResolvers<void>();
+    let closed = false;
+    const connector = {
+      ...eager(gate),
+      close: async () => {
+        closed = true;
+        isClosed.resolve();
+      },
+    };
+    await using service = await openService({ store: storage, agents: { gate: { connector, concurrency: 8 } } });
+    const { client, admin, sealane } = service;
+    const contextId = randomUUID();
+    const session = connector.session({ owner: service.caller.owner, tenant: '', agent: 'gate', contextId });
+    const first = await client.submit('in the way', { contextId });
+    await admin.post('/lanes/pause', { lane: session });
+    (await gate.started('in the way')).end();
+    await expect.poll(async () => (await client.get(first.id)).status.state).toBe('TASK_STATE_COMPLETED');
+    const task = await client.submit('waits', { contextId });
+    const vain = await gate.startedAt(1);
+    await admin.post('/lanes/resume', { lane: session });
+    (await gate.startedAt(2)).end();
+    await expect.poll(async () => (await client.get(task.id)).status.state).toBe('TASK_STATE_COMPLETED');
+    sealane.replaceAgents({ echo: createEchoAgent() });
+    await soon();
+    expect(closed).toBe(false);
+    vain.end();
+    await isClosed.promise;
   });
 
   it('is not missed by a caller who waits, however quick the store is', async () => {

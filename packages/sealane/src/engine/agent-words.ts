@@ -161,3 +161,12 @@ const wrong = (field: string, wish: string, cause?: unknown): SealaneError =>
     cause,
     facts: { field },
   });
+
+/** What an agent gave or threw may be impossible to show: then nothing is shown. */
+export const unlessItThrows = <T>(show: () => T): T | undefined => {
+  try {
+    return show();
+  } catch {
+    return undefined;
+  }
+};

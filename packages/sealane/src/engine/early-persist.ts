@@ -1,6 +1,7 @@
 import type { JsonObject, NewEvent } from '#domain';
 import type { Admission, Admitted, Finished, Result, RunToken, TaskStore } from '#store';
 
+import { isPassing } from './insist.ts';
 import type { EngineObserver } from './observer.ts';
 import type { Persist } from './persist.ts';
 
@@ -62,12 +63,31 @@ export class EarlyPersist implements Persist {
     return held ? await this.#deps.persist.remember(held.token, ref) : LOST;
   }
 
+  /** Whoever comes to this lane later must not be there first: the task is stored now, if that is still planned. */
+  admitNow(): void {
+    if (!this.#planned) return;
+    clearImmediate(this.#planned);
+    this.#admit();
+  }
+
   #admit(answer?: readonly NewEvent[]): void {
     this.#planned = undefined;
     const { resolve, reject } = this.#outcome;
-    const admission = answer ? { ...this.#admission, answer } : this.#admission;
-    // Words of an agent that no store can take do not keep its task from being stored: it ends like any other then.
-    this.#deps.store.admit(admission).then(resolve, answer ? () => this.#admit() : reject);
+    if (!answer) return void this.#store(this.#admission).then(resolve, reject);
+    this.#store({ ...this.#admission, answer }).then(resolve, (error: unknown) => {
+      // Words of an agent that no store can take do not keep its task from being stored: it ends like any other then. A
+      // store that is away may have stored it all the same.
+      if (isPassing(error)) reject(error);
+      else this.#admit();
+    });
+  }
+
+  #store(admission: Admission): Promise<Result<Admitted>> {
+    try {
+      return this.#deps.store.admit(admission);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /** Nothing where there is no such task. Why, is what whoever sent it is told. */

@@ -141,9 +141,10 @@ export const createIntake = (
         admission.idempotency = { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' };
       }
       // A task of a given name may be there, with a run of its own; and where a run is to be seen, the turn has to wait.
-      if (slot && connector.startsEarly && givenId === undefined && !runs.isBusy(session)) {
-        return parts.beginEarly(admission, entry, ahead);
-      }
+      const mayBeEarly = connector.startsEarly === true;
+      const isBusy = mayBeEarly && runs.isBusy(session);
+      if (isBusy) runs.goFirst(session);
+      if (slot && mayBeEarly && givenId === undefined && !isBusy) return parts.beginEarly(admission, entry, ahead);
       return { admitted: store.admit(admission), ahead };
     });
   };

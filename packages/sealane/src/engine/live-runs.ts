@@ -2,16 +2,18 @@ import { BriefMap, type Event } from '#domain';
 import type { InstanceId, Run, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
-import type { Persist } from './persist.ts';
+import type { EarlyPersist } from './early-persist.ts';
 import type { StopReason } from './run-end.ts';
 import { type Beginning, type LiveRun, type RunnerDeps, startRun } from './runner.ts';
 
 /** The runs of this instance, by task. */
 export interface LiveRuns {
-  /** `persist`: for a run that writes in another way than the others. */
-  start(run: Run, entry: AgentEntry, begin: Beginning, persist?: Persist): LiveRun;
+  /** `early`: how a run writes that begins before its task is stored. */
+  start(run: Run, entry: AgentEntry, begin: Beginning, early?: EarlyPersist): LiveRun;
   /** True: a run of this session is alive here. */
   isBusy(session: string): boolean;
+  /** A turn of this session is about to be stored: a run that has begun before it has its task stored first. */
+  goFirst(session: string): void;
   /** Committed events that a live run may have to know of. */
   observe(id: TaskId, events: readonly Event[]): void;
   /** Hints from other instances: runs of these tasks look into their logs. */
@@ -34,9 +36,13 @@ export const createLiveRuns = (options: {
   const { store } = options;
   const runs = new BriefMap<LiveRun>();
   /** How many runs each session has here. More than one: only one of them holds the lane. */
-  const sessions = new BriefMap<{ runs: number }>();
+  const sessions = new BriefMap<{ runs: number; early: EarlyPersist | undefined }>();
+  /** Runs in vain that are not dead yet, though another of their task has begun. */
+  const outlived = new Set<LiveRun>();
   /** Runs whose log has something for them that could not be read yet. */
   const behind = new WeakSet<LiveRun>();
+
+  const all = (): readonly LiveRun[] => [...runs.values(), ...outlived];
 
   /** A run follows its log from the number of its claim, so an early cancel or answer is never missed. */
   const lookIntoLog = async (live: LiveRun): Promise<void> => {
@@ -56,14 +62,18 @@ export const createLiveRuns = (options: {
   };
 
   return {
-    start: (run, entry, begin, persist) => {
-      const live = startRun(persist ? { ...options.runner, persist } : options.runner, entry, run, begin);
-      runs.set(run.token.taskId, live);
-      const session = sessions.get(run.session) ?? { runs: 0 };
+    start: (run, entry, begin, early) => {
+      const { taskId } = run.token;
+      const before = runs.get(taskId);
+      if (before) outlived.add(before);
+      const live = startRun(early ? { ...options.runner, persist: early } : options.runner, entry, run, begin);
+      runs.set(taskId, live);
+      const session = sessions.get(run.session) ?? { runs: 0, early };
       session.runs += 1;
       sessions.set(run.session, session);
       void live.over.then(() => {
-        if (runs.get(run.token.taskId) === live) runs.delete(run.token.taskId);
+        if (runs.get(taskId) === live) runs.delete(taskId);
+        else outlived.delete(live);
         session.runs -= 1;
         if (session.runs === 0) sessions.delete(run.session);
         options.onOver(run);
@@ -71,9 +81,10 @@ export const createLiveRuns = (options: {
       return live;
     },
     isBusy: (session) => sessions.get(session) !== undefined,
+    goFirst: (session) => sessions.get(session)?.early?.admitNow(),
     observe: (id, events) => {
       const live = runs.get(id);
-      if (!live || events.length === 0) return;
+      if (!live || (events.at(-1)?.seq ?? 0) <= live.seenSeq) return;
       // The answers of a shared store overtake each other: a message that is heard of first may be the second in the
       // log. So the log is asked for messages; nothing that came before a cancel matters any more.
       const isHeardInOrder = store.exclusive || events.some(({ event }) => event.kind === 'cancel-requested');
@@ -98,10 +109,10 @@ export const createLiveRuns = (options: {
       );
     },
     stopAll: (reason) => {
-      for (const live of runs.values()) live.stop(reason);
+      for (const live of all()) live.stop(reason);
     },
     idle: async (entry) => {
-      const waited = runs.values().filter((live) => entry === undefined || live.entry === entry);
+      const waited = all().filter((live) => entry === undefined || live.entry === entry);
       await Promise.all(waited.map((live) => live.over));
     },
     ids: () => runs.keys(),

@@ -16,20 +16,27 @@ export type Loss = keyof typeof WORDS;
 export class RunLoss {
   why: Loss | undefined;
   #error: SealaneError | undefined;
-  #told: PromiseWithResolvers<never> | undefined;
+  /** Those who wait. A promise for all of them would keep what each was answered until the run is over. */
+  #waiting: Set<(why: SealaneError) => void> | undefined;
 
   /** Answers what everybody is told from now on. */
   tell(loss: Loss): SealaneError {
     this.why ??= loss;
     this.#error ??= new SealaneError('unavailable', WORDS[loss]);
-    this.#told?.reject(this.#error);
+    for (const refuse of this.#waiting ?? []) refuse(this.#error);
+    this.#waiting = undefined;
     return this.#error;
   }
 
   /** What the store answers, if that comes while the run is ours. Nobody has to watch it. */
   orTold<T>(answer: Promise<T>): Promise<T> {
-    this.#told ??= Promise.withResolvers();
-    if (this.#error) this.#told.reject(this.#error);
-    return unwatched(Promise.race([this.#told.promise, answer]));
+    return unwatched(
+      new Promise((resolve, reject) => {
+        if (this.#error) reject(this.#error);
+        const waiting = (this.#waiting ??= new Set());
+        waiting.add(reject);
+        answer.then(resolve, reject).finally(() => waiting.delete(reject));
+      }),
+    );
   }
 }

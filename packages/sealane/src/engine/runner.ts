@@ -3,7 +3,7 @@ import { type Event, type Message, type NewEvent, SealaneError } from '#domain';
 import type { Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
-import { textOfThrown, weighEnd, weighMetadata } from './agent-words.ts';
+import { textOfThrown, unlessItThrows, weighEnd, weighMetadata } from './agent-words.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import type { EngineObserver, RunObserver } from './observer.ts';
 import type { Past } from './past.ts';
@@ -223,32 +223,32 @@ class OneRun implements LiveRun {
     const { run } = this;
     try {
       const past = this.#deps.past(run, this.#loss);
-      return begin(turnOf(run, this.#watcher?.traceparent, past), new OneRunIo(this, run.attempt));
+      // Some answer without a promise.
+      return Promise.resolve(begin(turnOf(run, this.#watcher?.traceparent, past), new OneRunIo(this, run.attempt)));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  /** What its agent threw may be impossible to show: then the run is over all the same. */
   #thrown(error: unknown): TurnEnd | undefined {
-    try {
+    return unlessItThrows(() => {
       const isTold = error instanceof SealaneError && error.forCallers === undefined;
       if (!isTold) this.#problem('An agent failed', error);
       return thrownEnd(error, (text) => this.say(text));
-    } catch {
-      return undefined;
-    }
+    });
   }
 
   /** The end that the agent gave, if everybody can read it. */
-  #checked(end: TurnEnd): TurnEnd {
+  #checked(end: TurnEnd): TurnEnd | undefined {
     try {
       const { eventBytes } = this.#deps.settings;
       if (weighEnd(end) <= eventBytes) return end;
       return { state: 'failed', message: this.say(tooLarge('limits.eventBytes', eventBytes)), reason: 'too-large' };
     } catch (error) {
-      this.#problem(UNWRITABLE, error);
-      return { state: 'failed', message: this.say(textOfThrown(error)), reason: 'unwritable' };
+      return unlessItThrows(() => {
+        this.#problem(UNWRITABLE, error);
+        return { state: 'failed', message: this.say(textOfThrown(error)), reason: 'unwritable' };
+      });
     }
   }
 

@@ -118,9 +118,6 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       if (task.direct) return directStream(caller, finished?.task ?? task, signal);
       if (finished) return wholeStream(task, finished);
       const follower = feed.follow(scopeOf(caller), task.id);
-      // A question to the caller ends this stream; a sign-in elsewhere does not.
-      const isLast = ({ event: { event } }: FeedEvent): boolean =>
-        event.kind !== 'artifact-added' && (isTerminal(event.state) || event.state === 'input-required');
       const resumeAt = again && lastEventId !== undefined ? checkedEventId(lastEventId, task) : undefined;
       if (again && isSettled(task) && (resumeAt === undefined || resumeAt === task.seq)) {
         follower[Symbol.dispose]();
@@ -129,7 +126,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       return streamOf(follower, task, resumeAt ?? task.seq, {
         ...(resumeAt === undefined && { first: { kind: 'task', seq: task.seq, task } }),
         isCurrent,
-        isLast,
+        isLast: endsSend,
         signal,
       });
     },
@@ -217,12 +214,17 @@ async function* once(item: StreamItem | undefined): AsyncGenerator<StreamItem, v
   if (item) yield item;
 }
 
+/** A question to the caller ends the stream of a send; a sign-in elsewhere does not. */
+const endsSend = ({ event: { event } }: Pick<FeedEvent, 'event'>): boolean =>
+  event.kind !== 'artifact-added' && (isTerminal(event.state) || event.state === 'input-required');
+
 /** Of a task that was over when it was stored. */
 async function* wholeStream(task: StoredTask, { events }: Finished): AsyncGenerator<StreamItem, void, undefined> {
   yield { kind: 'task', seq: task.seq, task };
   const { id, contextId } = task;
   for (const event of events) {
     yield { kind: 'event', seq: event.seq, event, task: { id, contextId }, frames: new Map() };
+    if (endsSend({ event })) return;
   }
 }
 

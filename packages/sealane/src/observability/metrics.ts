@@ -151,7 +151,10 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
       problem: (what) => problems.inc({ what }),
     },
     observer: {
-      admitted: ({ agent, isQueued }) => admittedOf(agent, String(isQueued)).add(),
+      admitted: ({ agent, isQueued }) => {
+        admittedOf(agent, String(isQueued)).add();
+        if (!isQueued) waitOf(agent).add(0);
+      },
       refused: ({ agent, why }) => refused.inc({ agent: agent ?? '', why }),
       taskEnded: ({ agent, state, reason }) => finishedOf(agent, state, reason ?? '').add(),
       appended: (appended) => {
@@ -159,10 +162,11 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
         lagSeconds.add(appended.lagMs / 1000);
       },
       problem: (what) => problems.inc({ what }),
-      runStarted: ({ agent, queuedAt, attempt }) => {
+      runStarted: ({ agent, queuedAt, startedAt, attempt }) => {
         const begun = performance.now();
         countRun(agent, 1);
-        if (attempt === 1) waitOf(agent).add(Math.max(0, now() - queuedAt) / 1000);
+        // One that starts in its admission is counted there: before that it may be in vain.
+        if (attempt === 1 && startedAt !== queuedAt) waitOf(agent).add(Math.max(0, now() - queuedAt) / 1000);
         return {
           ended: (state) => {
             countRun(agent, -1);

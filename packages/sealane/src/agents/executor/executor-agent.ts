@@ -122,7 +122,10 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
   if (io.signal.aborted) return { state: 'canceled' };
   // An abort has no listener's error to give to anybody either; a cancel that fails leaves the run to its grace period.
   const cancel = async (): Promise<void> => executor.cancelTask(turn.taskId, bus);
-  const onAbort = (): void => void cancel().catch(() => undefined);
+  const onAbort = (): void => {
+    // What was begun in vain begins again, under the same id, and nobody has canceled that.
+    if (io.signal.reason !== 'in-vain') void cancel().catch(() => undefined);
+  };
   io.signal.addEventListener('abort', onAbort, { once: true });
   try {
     await executor.execute(context, bus);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, QueryResult } from 'pg';
 
 import { type Param, type Statement, StepConflict } from '../steps/step.ts';
-import { INSERT_EVENT, INSERT_TWO_EVENTS } from '../steps/tasks.sql.ts';
+import { EVENT_INSERTS } from '../steps/tasks.sql.ts';
 
 /** Asked for at the beginning, so that what became of a transaction can be looked up if the answer to its COMMIT is lost. */
 export const NAME_TRANSACTION = {
@@ -22,7 +22,7 @@ export type Trace = readonly Param[];
 const TRACE_COLUMNS = 4;
 
 export const traceOf = (statement: Statement, row: readonly Param[]): Trace | undefined =>
-  statement === INSERT_EVENT || statement === INSERT_TWO_EVENTS ? row.slice(0, TRACE_COLUMNS) : undefined;
+  EVENT_INSERTS.has(statement) ? row.slice(0, TRACE_COLUMNS) : undefined;
 
 /** On a replica a transaction may be unheard of only because it has not arrived yet. */
 const FATE = `

@@ -1,4 +1,4 @@
-import { lock, sql } from './step.ts';
+import { lock, sql, type Statement } from './step.ts';
 
 export interface TaskRow {
   readonly k: number;
@@ -146,6 +146,8 @@ export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES
 export const INSERT_TWO_EVENTS = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?), (?, ?, ?, ?)`);
 export const INSERT_FOUR_EVENTS = sql(`
   INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)`);
+/** Whatever writes into the log begins with the task, the number, the time and the words of an event. */
+export const EVENT_INSERTS: ReadonlySet<Statement> = new Set([INSERT_EVENT, INSERT_TWO_EVENTS, INSERT_FOUR_EVENTS]);
 export const EVENTS_AFTER = sql<EventRow>(`
   SELECT seq, at, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?`);
 export const EVENT_AT = sql<EventRow>(`SELECT seq, at, data FROM events WHERE task = ? AND seq = ?`);
