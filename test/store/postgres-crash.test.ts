@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startOwnPostgres } from '../support/postgres.ts';
-import { admission, connectBeside, open } from '../support/postgres-stores.ts';
+import { admission, chunk, completed, connectBeside, open, withInstance } from '../support/postgres-stores.ts';
 
 describe('when PostgreSQL crashes during a commit', () => {
   it.each([
-    ['is given to somebody else afterwards', 20],
-    ['is not given again', 0],
-  ])('a task is stored before it is answered for, when its transaction number %s', async (_, others) => {
+    ['a task', 'is given to somebody else afterwards', 20, []],
+    ['a task', 'is not given again', 0, []],
+    ['a task with its answer', 'is given to somebody else afterwards', 20, [chunk('done'), completed]],
+  ])('%s is stored before it is answered for, when its transaction number %s', async (_what, _how, others, answer) => {
     const server = await startOwnPostgres();
     try {
       await using proxy = await startCuttingProxy(server.url);
@@ -19,7 +20,7 @@ describe('when PostgreSQL crashes during a commit', () => {
       await before.query("ALTER SYSTEM SET wal_writer_delay = '10s'");
       await before.query('SELECT pg_reload_conf()');
 
-      const one = admission();
+      const one = admission({ slot: { instance: await withInstance(storage) }, answer });
       let lost: () => void;
       const isLost = new Promise<void>((resolve) => (lost = resolve));
       proxy.judge((sent) => {
@@ -40,7 +41,8 @@ describe('when PostgreSQL crashes during a commit', () => {
       proxy.judge(() => 'pass');
 
       expect(await admitted).toMatchObject({ ok: true });
-      expect(await storage.tasks.find('all', one.id)).toMatchObject({ id: one.id });
+      const state = answer.length > 0 ? 'completed' : 'working';
+      expect(await storage.tasks.find('all', one.id)).toMatchObject({ id: one.id, state });
       await Promise.all([storage.close(), after.end()]);
     } finally {
       await server.stop();

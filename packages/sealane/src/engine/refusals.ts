@@ -33,7 +33,7 @@ export const refusalOf = (
     case 'busy':
       return new SealaneError(
         'unsupported-operation',
-        'The task is being worked on and its agent takes no messages meanwhile. Wait until it has ended or asks for input, or send a new task in the same context.',
+        'The task takes no message now: its turn waits, or is being worked on by an agent that takes none meanwhile. Wait until it has ended or asks for input, or send a new task in the same context.',
         { facts: { ...(context.id && { taskId: context.id }) } },
       );
     case 'terminal':

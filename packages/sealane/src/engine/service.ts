@@ -203,8 +203,13 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     remove: async (caller, id) => {
       const result = await store.remove(scopeOf(caller), id);
       if (result.ok) return feed.forget(id);
-      if (result.why === 'busy')
-        throw new SealaneError('conflict', `Task "${id}" is running. Cancel it first.`, { facts: { taskId: id } });
+      if (result.why === 'busy') {
+        const task = await requireTask(caller, id);
+        const why = isTerminal(task.state)
+          ? 'has ended, and its run is not known to be dead. Try again when it is, or after the quarantine.'
+          : 'is running. Cancel it first.';
+        throw new SealaneError('conflict', `Task "${id}" ${why}`, { facts: { taskId: id } });
+      }
       throw taskNotFound(id);
     },
   };

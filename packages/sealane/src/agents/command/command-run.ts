@@ -70,7 +70,8 @@ export const runCommand = async (turn: Turn, io: RunIo, run: CommandRun): Promis
     trees.add(tree);
     supervisor.started(token, started.pid);
     try {
-      return await follow({ turn, io, options, streams, stdin, tree, exited: started.exited });
+      const wasEnded = (): boolean => supervisor.hasEnded(token);
+      return await follow({ turn, io, options, streams, stdin, tree, exited: started.exited, wasEnded });
     } finally {
       trees.delete(tree);
     }
@@ -89,10 +90,13 @@ interface Followed {
   readonly stdin: string | undefined;
   readonly tree: ProcessTree;
   readonly exited: Promise<Exit>;
+  /** The supervisor has ended it. */
+  readonly wasEnded: () => boolean;
 }
 
 /** From a program that has started to a tree that is dead, and what it meant. */
-const follow = async ({ turn, io, options, streams, stdin, tree, exited }: Followed): Promise<TurnEnd> => {
+const follow = async (run: Followed): Promise<TurnEnd> => {
+  const { turn, io, options, streams, stdin, tree, exited } = run;
   const { killGraceMs, output: format, maxOutputBytes, maxStderrBytes } = options;
   const aborted = whenAborted(io.signal);
   const broken = Promise.withResolvers<void>();
@@ -133,6 +137,7 @@ const follow = async ({ turn, io, options, streams, stdin, tree, exited }: Follo
   const said = output.said();
   if (io.signal.aborted) return { state: 'canceled' };
   if (said) return said;
+  if (exit.signal !== null && run.wasEnded()) return interrupted(io, options);
   try {
     if (problem) throw problem.error;
     return exit.code === 0 ? await output.conclude() : failedExit(io, options, exit, stderr());
@@ -178,6 +183,11 @@ const failed = (io: RunIo, reason: string, why: string, retryable: boolean, deta
   retryable,
   ...(detail !== undefined && { detail }),
 });
+
+const interrupted = (io: RunIo, { command, beatLimitMs }: CommandOptions): TurnEnd => {
+  const why = `Sealane stood still for longer than ${beatLimitMs / 1000} s, so the program ${command[0]} was ended.`;
+  return failed(io, 'interrupted', why, true, `${why} If that happens again and again, raise beatLimitMs.`);
+};
 
 const failedExit = (io: RunIo, { command }: CommandOptions, { code, signal }: Exit, stderr: string): TurnEnd => {
   const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;

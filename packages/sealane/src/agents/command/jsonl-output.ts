@@ -77,8 +77,12 @@ export const createJsonlOutput = ({ artifactId, say, emit, expectAnswer, onEnd }
         }
         const lines = (rest + some).split('\n');
         rest = lines.pop() ?? '';
-        for (const line of lines) if (line.trim() !== '' && !end) await take(line);
-        await flush();
+        try {
+          for (const line of lines) if (line.trim() !== '' && !end) await take(line);
+        } finally {
+          // Also what was said before a line that says nothing, as of a program that breaks down while it answers.
+          await flush();
+        }
       }
       if (rest.trim() !== '' && !end) await take(rest);
       if (!end) await closeAnswer();

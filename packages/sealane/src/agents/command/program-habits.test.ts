@@ -103,3 +103,12 @@ test('why a program cannot be started is told without its environment', async ()
   expect(started).toMatchObject({ ok: false, detail: expect.stringMatching(/cat cannot be started/) as string });
   expect(JSON.stringify(started)).not.toContain('sec');
 });
+
+test('a program that breaks down while it answers fails, and what it said before stays', async () => {
+  const said = ['one ', 'two'].map((text) => `${JSON.stringify({ text })}\n`).join('');
+  for (const last of ['Traceback (most recent call last):\n', 'no end of line']) {
+    const { end, text } = await run({ output: 'jsonl', command: ['printf', '%s', `${said}${last}`] });
+    expect(end).toMatchObject({ state: 'failed', reason: 'bad-output' });
+    expect(text).toBe('one two');
+  }
+});

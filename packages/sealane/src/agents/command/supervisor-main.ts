@@ -7,7 +7,7 @@
  * - `beat`.
  *
  * The first lines come as arguments, behind the beat limit. When its input ends, or no line came for the beat limit,
- * it kills every watched tree and exits. It imports nothing but Node and its neighbours, so it runs from source and
+ * it says `ending TOKEN` of every watched tree, kills it, and exits. It imports nothing but Node and its neighbours, so it runs from source and
  * from a build alike, and quickly.
  */
 import { createInterface } from 'node:readline';
@@ -38,6 +38,7 @@ process.stdout.on('error', () => undefined);
 const sweep = async (): Promise<void> => {
   if (isSweeping) return;
   isSweeping = true;
+  for (const token of trees.keys()) process.stdout.write(`ending ${token}\n`);
   const signal = AbortSignal.timeout(GIVE_UP_MS);
   const until = performance.now() + (trees.size > 0 ? SWEEP_MS : 0);
   do {

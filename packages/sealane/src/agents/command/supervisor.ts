@@ -15,6 +15,8 @@ export interface Supervisor {
   watch(mark: TreeMark): Promise<void>;
   /** The program of a watched run has this pid. */
   started(token: string, pid: number): void;
+  /** True: the supervisor has ended this run, because nothing was heard of us for longer than the beat limit. */
+  hasEnded(token: string): boolean;
   /** The run is over and its tree is dead. */
   unwatch(token: string): void;
 }
@@ -26,6 +28,7 @@ interface Watched {
   pid: number | undefined;
   readonly known: PromiseWithResolvers<void>;
   isKnown: boolean;
+  hasEnded: boolean;
 }
 
 /** How many starts may fail in a row before runs that wait for one are refused. */
@@ -66,8 +69,13 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
     else current?.stdout.unref();
   };
   const hear = (line: string): void => {
-    const one = watched.get(line.slice('watching '.length));
+    const [word, token = ''] = line.split(' ');
+    const one = watched.get(token);
     if (!one) return;
+    if (word === 'ending') {
+      one.hasEnded = true;
+      return;
+    }
     failedStarts = 0;
     one.isKnown = true;
     one.known.resolve();
@@ -111,7 +119,7 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
   return {
     watch: async (mark) => {
       if (isClosed) throw new SealaneError('unavailable', CLOSED);
-      const one: Watched = { mark, pid: undefined, known: Promise.withResolvers(), isKnown: false };
+      const one: Watched = { mark, pid: undefined, known: Promise.withResolvers(), isKnown: false, hasEnded: false };
       watched.set(mark.token, one);
       if (current) {
         tell(watchLine(one));
@@ -130,6 +138,7 @@ export const openSupervisor = (beatLimitMs: number): Supervisor & { close(): Pro
       one.pid = pid;
       tell(watchLine(one));
     },
+    hasEnded: (token) => watched.get(token)?.hasEnded === true,
     unwatch: (token) => {
       if (!watched.delete(token)) return;
       tell(`unwatch ${token}`);

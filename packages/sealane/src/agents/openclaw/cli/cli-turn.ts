@@ -98,7 +98,7 @@ const commandOf = (options: CliOptions): Omit<CommandOptions, 'command' | 'env'>
 /** What the program printed counts; how it ended and what it said beside counts where it printed nothing of use. */
 const understand = (end: TurnEnd, printed: string, { local }: CliOptions): CliOutcome => {
   const said = stripVTControlCharacters(textOf(end.message?.parts ?? []));
-  const hasEnded = end.state === 'completed' || end.reason === 'exit-code' || end.reason === 'signal';
+  const hasEnded = end.state === 'completed' || ENDS_OF_PROGRAMS.has(end.reason ?? '');
   if (!hasEnded)
     return {
       ...failureOf(inOurWords(said)),
@@ -115,11 +115,14 @@ const understand = (end: TurnEnd, printed: string, { local }: CliOptions): CliOu
       reason: 'bad-output',
     };
   }
-  const wasKilled = end.reason === 'signal' || /exit code (130|137|143)\b/.test(said);
+  const wasKilled = end.reason !== 'exit-code' || /exit code (130|137|143)\b/.test(said);
   if (!wasKilled) return failureOf(said);
   // A Gateway goes on with the work of a client that was killed: another try would do it twice.
-  return { ...failureOf(`OpenClaw was killed before it answered. ${said}`), reason: 'signal', retryable: local };
+  const reason = end.reason === 'interrupted' ? 'interrupted' : 'signal';
+  return { ...failureOf(`OpenClaw was killed before it answered. ${said}`), reason, retryable: local };
 };
+
+const ENDS_OF_PROGRAMS: ReadonlySet<string> = new Set(['exit-code', 'signal', 'interrupted']);
 
 const timedOut = ({ timeoutSeconds }: CliOptions): CliFailure => ({
   kind: 'failure',
