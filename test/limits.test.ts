@@ -74,6 +74,22 @@ describe('an answer that is too large', () => {
   });
 });
 
+describe('a task that asks again and again', () => {
+  it('takes messages until it is as large as limits.taskBytes allows, and says what to do then', async () => {
+    await using service = await openService({ settings: { taskBytes: 8 * KIB } });
+    const { client } = service;
+    const task = await client.send('@ask and?');
+    const answer = (): Promise<unknown> => client.send(`@ask and? ${'x'.repeat(KIB)}`, { taskId: task.id });
+    const refused = await Array.fromAsync({ length: 20 }, async () => await answer().catch((error: Error) => error));
+    expect(refused[1]).toMatchObject({ status: { state: 'TASK_STATE_INPUT_REQUIRED' } });
+    expect(refused.at(-1)).toMatchObject({
+      code: -32004,
+      message: expect.stringContaining('Send a new message in the same context'),
+    });
+    expect(JSON.stringify(await client.get(task.id)).length).toBeLessThan(12 * KIB);
+  });
+});
+
 describe('an owner', () => {
   it('with as many waiting turns as it may have is refused, and others are not', async () => {
     const gate = createGateAgent();

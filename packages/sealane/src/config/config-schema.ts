@@ -123,7 +123,7 @@ const limitsSchema = z.strictObject({
     .int()
     .min(1024)
     .default(64 * MIB)
-    .describe('The artifacts of one run together'),
+    .describe('The artifacts of one run together; a task that is as large takes no more messages'),
   ratePerMinute: z
     .int()
     .min(1)

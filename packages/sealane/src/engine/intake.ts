@@ -173,6 +173,7 @@ export const createIntake = (
         at: now(),
         limits,
         steerable: entry.connector.steerable === true,
+        taskBytes: settings.taskBytes,
         ...(push && { push }),
         ...(slot && { slot }),
       }),

@@ -54,6 +54,12 @@ export const refusalOf = (
         'The task has as many webhooks as it may. Remove one, or give the id of one to replace it.',
         { facts: { field: 'id', ...(context.id && { taskId: context.id }) } },
       );
+    case 'task-full':
+      return new SealaneError(
+        'unsupported-operation',
+        'The task has become as large as a task may be. Send a new message in the same context, with this task in referenceTaskIds if it matters.',
+        { facts: { limit: 'limits.taskBytes', ...(context.id && { taskId: context.id }) } },
+      );
     case 'loop':
       return new SealaneError(
         'would-wait-for-itself',

@@ -25,6 +25,7 @@ export type Refusal =
   | 'busy'
   | 'conflict'
   | 'push-full'
+  | 'task-full'
   | 'loop';
 
 export type TaskId = string;
@@ -179,6 +180,8 @@ export interface FollowUp {
   readonly limits: QueueLimits;
   /** The connector takes messages for a live run that did not ask. */
   readonly steerable: boolean;
+  /** A task that is as long takes no more messages. */
+  readonly taskBytes?: number;
   /** Hears of everything from this message on. */
   readonly push?: NewWebhook;
 }

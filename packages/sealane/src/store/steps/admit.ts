@@ -45,9 +45,11 @@ import {
   INSERT_HEAD_AND_TURN,
   INSERT_IDEMPOTENCY,
   INSERT_TASK,
+  inGroup,
   LOCK_HEAD,
   SET_TURN,
   SET_TURNS,
+  SIZES,
   TASK_BY_ID,
   type TaskRow,
 } from './tasks.sql.ts';
@@ -200,6 +202,10 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
     return { ok: true, value: { task, events: [], again: true } };
   }
   if (isTerminal(task.state)) return { ok: false, why: 'terminal' };
+  const { taskBytes = Infinity } = followUp;
+  if (taskBytes < Infinity && ((yield* first(SIZES, ...inGroup([row.k])))?.size ?? 0) >= taskBytes) {
+    return { ok: false, why: 'task-full' };
+  }
   const unfinished = yield* first(TURN, row.k);
   const webhook = yield* webhookOf(row.k, followUp);
   if (webhook === 'full') return { ok: false, why: 'push-full' };

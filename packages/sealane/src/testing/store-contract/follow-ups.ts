@@ -35,6 +35,21 @@ export const describeFollowUps = ({ it, expect }: Suite): void => {
     }
   });
 
+  it('a task that has become too long takes no more messages, and a known one again', async (c) => {
+    const me = await c.instance();
+    const message = c.message('x'.repeat(500));
+    for (const state of ['input-required', 'auth-required'] as const) {
+      const asked = await c.start(me, { message });
+      const id = asked.token.taskId;
+      accepted(await c.tasks.finish(asked.token, [turnEnded(state, 'which one?')], c.later(), true));
+      const before = await c.task(id);
+      expect(refusal(await c.follow(id, { taskBytes: 500 }))).toBe('task-full');
+      expect(await c.task(id)).toEqual(before);
+      expect(accepted(await c.follow(id, { message: asked.message, taskBytes: 500 })).again).toBe(true);
+      expect(accepted(await c.follow(id, { taskBytes: 5000 })).again).toBe(false);
+    }
+  });
+
   it('an answer without a slot waits as `submitted` until it is claimed', async (c) => {
     const me = await c.instance();
     const id = await c.interrupted(me);
