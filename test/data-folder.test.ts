@@ -231,3 +231,25 @@ describe('with a damaged redo log a service', () => {
     expect(await service.client.get(killed.task.id)).toEqual(killed.task);
   });
 });
+
+/** Ways to lose a database and not its logs. */
+const LOSSES = {
+  'is missing': (file: string) => rmSync(file),
+  'is empty': (file: string) => truncateSync(file),
+} as const;
+
+it.each(Object.entries(LOSSES))(
+  'a service whose database %s does not begin anew in its place, which would destroy its logs',
+  async (words, lose) => {
+    using killed = await killFolder();
+    const database = readFileSync(killed.file);
+    const logs = [`${killed.file}-wal`, `${killed.file}.redo`];
+    const before = logs.map(digestOf);
+    lose(killed.file);
+    expectFailure(await serveInVain(killed.path), 1, words, ...logs, 'restore', '--data-dir');
+    expect(logs.map(digestOf)).toEqual(before);
+    writeFileSync(killed.file, database);
+    await using service = await serve(killed.path);
+    expect((await service.client.list()).totalSize).toBe(32);
+  },
+);

@@ -1,10 +1,10 @@
 import { existsSync, rmSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
 
 import { SealaneError } from '#domain';
 import { MIGRATIONS } from '#store/schema.sql';
-import { ownRedo, redoAndCommit } from '#store/sqlite/redo';
+import { openAtRest, requireWhole } from '#store/sqlite/open-at-rest';
+import { ownRedo, redoAndCommit, WHY_LEFT_OUT } from '#store/sqlite/redo';
 import { redoFileOf } from '#store/sqlite/redo-file';
 import { createDiskReserve } from '#store/sqlite/disk-reserve';
 import { APPLICATION_ID, examineDatabase } from '#store/sqlite/sqlite-database';
@@ -13,24 +13,13 @@ import { holderOf, lockFile, type FileLock } from '#store/sqlite/sqlite-lock';
 import { CliError } from './cli-error.ts';
 import { typed } from './command-name.ts';
 
-/**
- * Opens a file that nobody writes to. Without a log beside it, it is opened as one that never changes: then it may lie
- * on a disk that cannot be written, and no files are left beside it.
- */
-const openForReading = (file: string): DatabaseSync => {
-  if (existsSync(`${file}-wal`)) return new DatabaseSync(file, { readOnly: true });
-  const url = pathToFileURL(file);
-  url.searchParams.set('immutable', '1');
-  return new DatabaseSync(url, { readOnly: true });
-};
-
 /** Copies a database that nobody writes to, its logs included, into a new file. Answers what people should know. */
 export const backupFile = async (
   database: string,
   target: string,
   onProgress: (share: number) => void,
 ): Promise<string | undefined> => {
-  const source = openForReading(database);
+  const source = openAtRest(database);
   try {
     await backup(source, target, {
       rate: 2000,
@@ -44,8 +33,7 @@ export const backupFile = async (
     const found = redoAndCommit(copy, database);
     ownRedo(copy, '');
     if (found === 'done') return undefined;
-    const what = found === 'missing' ? 'is missing' : 'could not be read, or belongs to another database';
-    return `${redoFileOf(database)} ${what}: what was answered in the last moment may not be in the copy.`;
+    return `${redoFileOf(database)} ${WHY_LEFT_OUT[found]}: what was answered last may not be in the copy.`;
   } finally {
     copy.close();
   }
@@ -62,7 +50,7 @@ const pragma = (database: DatabaseSync, name: string): unknown =>
 export const verifyDatabase = (file: string): DatabaseFacts => {
   let database: DatabaseSync | undefined;
   try {
-    database = openForReading(file);
+    database = openAtRest(file);
     const result = pragma(database, 'integrity_check(1)');
     if (result !== 'ok') throw new Error(String(result));
     if (pragma(database, 'application_id') !== APPLICATION_ID)
@@ -71,7 +59,7 @@ export const verifyDatabase = (file: string): DatabaseFacts => {
       });
     return { tasks: Number(database.prepare('SELECT count(*) AS n FROM tasks').get()?.n ?? 0) };
   } catch (error) {
-    if (error instanceof CliError) throw error;
+    if (error instanceof CliError || error instanceof SealaneError) throw error;
     throw new CliError(
       'store-damaged',
       `${file} is damaged or no database: ${error instanceof Error ? error.message : String(error)}.`,
@@ -87,7 +75,7 @@ export const verifyDatabase = (file: string): DatabaseFacts => {
 
 /** A copy that this version cannot read is not put in the place of a database that it can. */
 export const requireKnownSchema = (file: string): void => {
-  const database = openForReading(file);
+  const database = openAtRest(file);
   try {
     const schema = Number(pragma(database, 'user_version'));
     if (schema <= MIGRATIONS.length) return;
@@ -105,6 +93,7 @@ export const requireKnownSchema = (file: string): void => {
 export const emptyLogs = (file: string): void => {
   if (!existsSync(file) || !(existsSync(`${file}-wal`) || existsSync(redoFileOf(file)))) return;
   try {
+    requireWhole(file);
     const database = new DatabaseSync(file);
     const found = redoAndCommit(database, file);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -132,7 +121,7 @@ const findHolder = (database: string): string | undefined => {
 export const describeDatabase = (database: string): string => {
   const holder = findHolder(database);
   const exists = existsSync(database);
-  if (exists && holder === undefined) examineDatabase(database);
+  if (holder === undefined) examineDatabase(database);
   const refusal = exists ? createDiskReserve(database).refusalOf('admit') : undefined;
   if (refusal) throw refusal;
   if (holder !== undefined) return `${database}, in use by process ${holder}`;

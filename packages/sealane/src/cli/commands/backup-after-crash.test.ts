@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -157,3 +166,53 @@ test('a restore into a folder that has a redo log and no database sets nothing a
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ kept: null });
 });
+
+const LOGS = ['-wal', '.redo'] as const;
+const bytesOf = (database: string): readonly string[] =>
+  LOGS.map((ending) => readFileSync(`${database}${ending}`).toString('base64'));
+
+test.each([
+  ['missing', (file: string) => rmSync(file)],
+  ['empty', (file: string) => truncateSync(file)],
+] as const)(
+  'neither doctor nor backup touches the logs of a database that is %s, and both say so',
+  async (words, lose) => {
+    using cli = setUpCli();
+    const { database } = await crashed(cli);
+    const before = bytesOf(database);
+    lose(database);
+    const found = `The database ${database} is ${words}, but`;
+    expect((await cli.run(['doctor'], OFFLINE)).stdout).toMatch(new RegExp(`✗ database +${found}.*`));
+    expect(await cli.run(['backup', 'copy.db'], OFFLINE)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(found),
+    });
+    expect(bytesOf(database)).toEqual(before);
+  },
+);
+
+test.each([
+  ['missing', (file: string) => rmSync(file)],
+  ['empty', (file: string) => truncateSync(file)],
+] as const)(
+  'a restore in place of a database that is %s sets its logs aside, and has nothing of them',
+  async (_words, lose) => {
+    using cli = setUpCli();
+    using other = setUpCli();
+    const older = await startService(other, ['--admin-key', ADMIN_KEY]);
+    const restored = await send(older.url, 'another life');
+    older.child.kill('SIGTERM');
+    await older.done;
+    const { database } = await crashed(cli);
+    const before = bytesOf(database);
+    lose(database);
+    const { code, stderr } = await cli.run(['restore', join(other.home, '.sealane', 'sealane.db')], OFFLINE);
+    expect(code).toBe(0);
+    const aside = /is now (\S+)-wal and \S+\.redo/.exec(stderr)?.[1];
+    expect(bytesOf(aside ?? 'nowhere')).toEqual(before);
+    const service = await startService(cli, ['--admin-key', ADMIN_KEY]);
+    service.child.kill('SIGTERM');
+    await service.done;
+    expectAll(database, [restored]);
+  },
+);

@@ -115,6 +115,7 @@ const copyFromFile = async (
   options: CopyOptions,
 ): Promise<string | undefined> => {
   const { backupFile, requireUnused } = await import('../database-file.ts');
+  const { requireWhole } = await import('#store/sqlite/open-at-rest');
   const store = storeTarget(load().config);
   if (store.kind === 'postgres')
     throw new CliError('conflict', 'The tasks are in PostgreSQL, which has its own backup.', {
@@ -122,6 +123,7 @@ const copyFromFile = async (
     });
   if (store.kind === 'memory')
     throw new CliError('conflict', 'The store is in memory, and no service runs: there is nothing to copy.');
+  requireWhole(store.file);
   if (!existsSync(store.file))
     throw new CliError('not-found', `There is no database at ${store.file}.`, {
       next: typed('backup', target, '--data-dir', 'FOLDER'),

@@ -60,13 +60,14 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
     chmodSync(draft, 0o600);
     const { tasks } = verifyDatabase(draft);
     emptyLogs(store.file);
-    const kept = setAside(store.file);
+    const { kept, logs } = setAside(store.file);
     renameSync(draft, store.file);
     syncFolder(dirname(store.file));
     output.result({ file: store.file, tasks, kept: kept ?? null, ...(warning !== undefined && { warning }) }, () => [
       `${tasks} tasks restored into ${store.file}`,
       ...(kept === undefined ? [] : [`The database that was there is now ${kept}`]),
     ]);
+    if (logs.length > 0) output.note(`What was beside it is now ${logs.join(' and ')}`);
     output.note(`Start the service: ${typed('serve')}`);
     return EXIT.ok;
   } catch (error) {
@@ -77,19 +78,30 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
   }
 };
 
+interface SetAside {
+  /** The database that was there. */
+  readonly kept: string | undefined;
+  readonly logs: readonly string[];
+}
+
 /**
  * Gives the database another name, beside its own where the disk can: then there is one under that name at every moment.
- * Logs that could not be moved into it (it may be damaged) go along.
+ * Logs that could not be moved into it (it may be damaged, or missing) go along: SQLite would take the one that it finds
+ * for the restored database's.
  */
-const setAside = (database: string): string | undefined => {
-  if (!existsSync(database)) return undefined;
-  const kept = `${database}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  for (const ending of ['-wal', '-shm', '.redo'])
-    if (existsSync(`${database}${ending}`)) renameSync(`${database}${ending}`, `${kept}${ending}`);
-  try {
-    linkSync(database, kept);
-  } catch {
-    renameSync(database, kept);
+const setAside = (database: string): SetAside => {
+  const aside = `${database}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  const logs: string[] = [];
+  for (const ending of ['-wal', '-shm', '.redo']) {
+    if (!existsSync(`${database}${ending}`)) continue;
+    renameSync(`${database}${ending}`, `${aside}${ending}`);
+    if (ending !== '-shm') logs.push(`${aside}${ending}`);
   }
-  return kept;
+  if (!existsSync(database)) return { kept: undefined, logs };
+  try {
+    linkSync(database, aside);
+  } catch {
+    renameSync(database, aside);
+  }
+  return { kept: aside, logs };
 };

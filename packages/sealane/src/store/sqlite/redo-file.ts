@@ -54,6 +54,16 @@ export function* recordsOf(fd: number, first: number): Generator<{ readonly numb
   }
 }
 
+/**
+ * The number of the record at the head, if that is whole. It belongs to an earlier round, or comes next after what the
+ * database has; a higher one says that the database has gone back to an earlier state.
+ */
+export const firstNumberOf = (fd: number): number | undefined => {
+  const number = readAt(fd, HEADER_BYTES, HEAD_BYTES)?.readUIntLE(8, 6) ?? 0;
+  for (const record of recordsOf(fd, number)) return record.number;
+  return undefined;
+};
+
 const readAt = (fd: number, position: number, length: number): Buffer | undefined => {
   const bytes = Buffer.allocUnsafe(length);
   return readSync(fd, bytes, 0, length, position) === length ? bytes : undefined;

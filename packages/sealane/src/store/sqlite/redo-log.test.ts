@@ -182,6 +182,25 @@ describe('what is not for this database is never done:', () => {
     expect(afterKill(file)).toEqual(['a']);
   });
 
+  it('a log that goes on from a later state than the database has, and it is kept with a word about it', () => {
+    using opened = openWriter();
+    opened.perform(add('in both'));
+    opened.writer.flush();
+    opened.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    opened.perform(add('in the log of SQLite'));
+    opened.writer.flush();
+    opened.perform(add('in the redo log'));
+    expect(afterKill(opened.file)).toEqual(['in both', 'in the log of SQLite', 'in the redo log']);
+    const copy = copyOf(opened.file, ['', '.redo']);
+    const log = readFileSync(redoFileOf(copy));
+    const notices: string[] = [];
+    openForWriting({ file: copy, synchronous: 'FULL' }, { now: 0 }, (text) => notices.push(text)).close();
+    expect(notices).toEqual([expect.stringMatching(/later state.*-wal.* is kept as /)]);
+    const [, kept = ''] = /is kept as (.*?)\. /.exec(notices[0] ?? '') ?? [];
+    expect(readFileSync(kept).equals(log)).toBe(true);
+    expect(kindsIn(copy)).toEqual(['in both']);
+  });
+
   it('the log of another database', () => {
     using one = openWriter();
     using other = openWriter();

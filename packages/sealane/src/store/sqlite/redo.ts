@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SealaneError } from '#domain';
 
 import type { Param } from '../steps/step.ts';
-import { isRedoFile, recordsOf, redoFileOf } from './redo-file.ts';
+import { firstNumberOf, isRedoFile, recordsOf, redoFileOf } from './redo-file.ts';
 import { sqliteError } from './sqlite-error.ts';
 
 /** What `now_ms()` answers: the time of the batch, also when it is done again. */
@@ -38,15 +38,22 @@ export const redoRecords = (
   return last;
 };
 
+/** Why a redo log, or what it says, is not in the database. */
+export const WHY_LEFT_OUT = {
+  missing: 'is missing',
+  foreign: 'could not be read, or belongs to another database',
+  later: 'goes on from a later state than the database has, as after its -wal file was removed or damaged',
+} as const;
+
 /**
  * What is in the redo log of `file` and not in the database is done, and committed. For whoever opens the database first
- * after a crash. Answers what became of the log: `foreign` is one that cannot be read, or is another database's.
+ * after a crash. Answers what became of the log.
  */
 export const redoAndCommit = (
   database: DatabaseSync,
   file: string,
   clock: Clock = { now: 0 },
-): 'done' | 'missing' | 'foreign' => {
+): 'done' | keyof typeof WHY_LEFT_OUT => {
   const path = redoFileOf(file);
   const { file: id, applied } = stateOf(database) ?? { file: '', applied: 0 };
   if (!existsSync(path)) return id === '' ? 'done' : 'missing';
@@ -55,6 +62,7 @@ export const redoAndCommit = (
     const fd = openSync(path, 'r');
     try {
       if (id === '' || !isRedoFile(fd, id)) return 'foreign';
+      if ((firstNumberOf(fd) ?? 0) > applied + 1) return 'later';
       database.exec('BEGIN IMMEDIATE');
       const last = redoRecords(database, fd, clock, { applied });
       database.prepare('UPDATE redo SET applied = ?').run(last);
@@ -84,13 +92,13 @@ export const takeUpRedo = (database: DatabaseSync, file: string, clock: Clock): 
   const found = redoAndCommit(database, file, clock);
   ownRedo(database, '');
   if (found === 'done') return undefined;
-  if (found === 'missing') return `${path} is missing. ${MAY_BE_LOST}`;
+  if (found === 'missing') return `${path} ${WHY_LEFT_OUT.missing}. ${MAY_BE_LOST}`;
   const kept = `${path}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   renameSync(path, kept);
-  return `${path} could not be read, or belongs to another database: it is kept as ${kept}. ${MAY_BE_LOST}`;
+  return `${path} ${WHY_LEFT_OUT[found]}: it is kept as ${kept}. ${MAY_BE_LOST}`;
 };
 
-const MAY_BE_LOST = 'What was answered in the last moment before the service ended may be lost.';
+const MAY_BE_LOST = 'What was answered last before the service ended may be lost.';
 
 /** Says which log is the database's own now; none with an empty name. A copy of it must not take the original's. */
 export const ownRedo = (database: DatabaseSync, id: string): void => {

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { SealaneError } from '#domain';
 
 import { MIGRATIONS } from '../schema.sql.ts';
+import { openAtRest, requireWhole } from './open-at-rest.ts';
 import { type Clock, takeUpRedo } from './redo.ts';
 import { OWED_WORD, type Param, type Statement, type Step, type Steps } from '../steps/step.ts';
 import { damaged, sqliteError } from './sqlite-error.ts';
@@ -28,6 +29,7 @@ export const openForWriting = (
   onNotice: (text: string) => void = () => undefined,
 ): DatabaseSync => {
   try {
+    requireWhole(file);
     const database = new DatabaseSync(file, { timeout: 5000 });
     database.function('now_ms', () => clock.now);
     const version = versionOf(database, file);
@@ -63,6 +65,7 @@ export const openForWriting = (
 };
 
 export const openForReading = (file: string): DatabaseSync => {
+  requireWhole(file);
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
   database.function('now_ms', () => Date.now());
   database.exec('PRAGMA cache_size = -8000');
@@ -72,9 +75,11 @@ export const openForReading = (file: string): DatabaseSync => {
 /** Throws what would keep a service from opening this database, which nobody has open; changes nothing. */
 export const examineDatabase = (file: string): void => {
   try {
+    requireWhole(file);
+    if (!existsSync(file)) return;
     accessSync(file, constants.R_OK | constants.W_OK);
     if (statSync(file).isDirectory()) throw new SealaneError('store-unwritable', `${file} is a folder. Move it away.`);
-    using database = new DatabaseSync(file, { readOnly: true });
+    using database = openAtRest(file);
     if (versionOf(database, file) > 0) quickCheck(database, file);
   } catch (error) {
     throw sqliteError(error, file);
