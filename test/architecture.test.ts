@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   grpc: ['domain', 'engine', 'agents', 'identity', 'protocol'],
   push: ['domain', 'store', 'engine'],
   observability: ['domain', 'store', 'engine', 'http', 'push'],
-  config: ['domain', 'agents'],
+  config: ['domain', 'store', 'agents'],
   cli: ['domain', 'store', 'agents', 'config', '(root)'],
   views: ['domain', 'store', 'agents', 'engine'],
   testing: ['domain', 'store', 'agents', 'engine'],

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -19,6 +20,7 @@ import { crc32 } from 'node:zlib';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { mountDisk } from './support/mounted-disk.ts';
 import { type Ended, freshFolder, serve, serveInVain } from './support/served-process.ts';
 
 const DATABASE = 'sealane.db';
@@ -52,8 +54,28 @@ describe('a service does not start, and says what to do,', () => {
     using folder = freshFolder();
     const file = join(folder.path, 'file');
     writeFileSync(file, 'not a folder');
-    expectFailure(await serveInVain(file), 1, file, '--data-dir');
+    expectFailure(await serveInVain(file), 1, `${file} cannot be made: there is a file of that name`, '--data-dir');
+    expectFailure(await serveInVain(join(file, 'a', 'b')), 1, `${file} cannot be made`, '--data-dir');
     expect(readFileSync(file, 'utf8')).toBe('not a folder');
+  });
+
+  it('when its data folder is a link to a disk that is not there', async () => {
+    using folder = freshFolder();
+    const link = join(folder.path, 'link');
+    symlinkSync(join(folder.path, 'disk'), link);
+    expectFailure(await serveInVain(join(link, 'data')), 1, `${link} cannot be made: it is a link`, '--data-dir');
+  });
+
+  it.runIf(process.platform === 'linux')('when its data folder would be where the system takes none', async () => {
+    expectFailure(await serveInVain('/proc/sealane/data'), 1, '/proc/sealane cannot be made', '--data-dir');
+  });
+
+  it('when its data folder would be on a disk that can only be read', async (context) => {
+    using folder = freshFolder();
+    using disk = mountDisk(folder.path, 'ro');
+    if (!disk) return context.skip('only the superuser can mount a disk');
+    const data = join(folder.path, 'sealane', 'data');
+    expectFailure(await serveInVain(data), 1, `${folder.path} is on a disk that can only be read`, '--data-dir');
   });
 
   it('when it may not write its data folder', async () => {

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { answerOf, refusalOf, type WireTask } from './support/a2a-client.ts';
 import { isState } from './support/event-stream.ts';
 import { eventually } from './support/eventually.ts';
+import { mountDisk } from './support/mounted-disk.ts';
 import { freshFolder, serve, type ServedProcess } from './support/served-process.ts';
 
 const STORAGE_FULL = -32019;
@@ -60,19 +61,9 @@ describe.runIf(process.platform === 'linux')('when nothing more can be written',
 /** Too little for newcomers, who need a twentieth of the disk, and enough for what goes on. */
 const LEFT_BYTES = 3_000_000;
 
-/** A disk of its own, small enough to be filled. Only the superuser can have one. */
-const mountSmallDisk = (path: string): Disposable | undefined => {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', path], { stdio: 'ignore' });
-  } catch {
-    return undefined;
-  }
-  return { [Symbol.dispose]: () => execFileSync('umount', ['-l', path]) };
-};
-
 it('on a disk that is nearly full, running tasks end and cancels go on; new tasks are taken when there is room', async (context) => {
   using folder = freshFolder();
-  using disk = mountSmallDisk(folder.path);
+  using disk = mountDisk(folder.path, 'size=64m');
   if (!disk) return context.skip('only the superuser can mount a disk');
   await using service = await serve(folder.path);
   const { client } = service;

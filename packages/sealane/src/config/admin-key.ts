@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { copyFile, link, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { SealaneError } from '#domain';
+import { makePrivateFolder } from '#store/private-folder';
 
 /** Its usual name; a folder that also holds other things may want another. */
 const FILE_NAME = 'admin.key';
@@ -12,7 +13,7 @@ export const adminKeyFile = (dataDir: string, fileName = FILE_NAME): string => j
 
 /** The operator's key of this data folder; the first call makes folder and key, readable only by the user. */
 export const ensureAdminKey = async (dataDir: string, fileName = FILE_NAME): Promise<string> => {
-  await makePrivateFolder(dataDir);
+  makePrivateFolder(dataDir);
   const known = await findAdminKey(dataDir, fileName);
   if (known !== undefined) return known;
   const target = adminKeyFile(dataDir, fileName);
@@ -58,20 +59,6 @@ export const findAdminKey = async (dataDir: string, fileName = FILE_NAME): Promi
       );
     }
     throw error;
-  }
-};
-
-/** The data folder, which nobody else may look into. */
-export const makePrivateFolder = async (folder: string): Promise<void> => {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new SealaneError(
-      'store-unwritable',
-      `The data folder ${folder} cannot be made (${code}). Choose another with --data-dir.`,
-      { cause: error },
-    );
   }
 };
 

@@ -3,7 +3,7 @@
  * refuses what it does not know, and tells everything that is wrong at once, with the place. It also keeps the admin
  * key of a data folder. Start with `config-schema.ts`, then `load-config.ts`.
  */
-export { adminKeyFile, ensureAdminKey, findAdminKey, makePrivateFolder } from './admin-key.ts';
+export { adminKeyFile, ensureAdminKey, findAdminKey } from './admin-key.ts';
 export type { AgentConfig } from './agent-schema.ts';
 export { isLoopback } from './check-config.ts';
 export type { ConfigProblem } from './config-error.ts';

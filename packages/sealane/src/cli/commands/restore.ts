@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 
 import type { Command } from 'commander';
 
-import { makePrivateFolder, storeTarget } from '#config';
+import { storeTarget } from '#config';
+import { makePrivateFolder } from '#store/private-folder';
 import { syncFolder } from '#store/sqlite/redo-file';
 
 import { CliError, usageError } from '../cli-error.ts';
@@ -43,7 +44,7 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
       `${backup} is not a file: a backup cannot be read from a folder or a pipe.`,
       typed('restore', 'FILE'),
     );
-  await makePrivateFolder(dirname(store.file));
+  makePrivateFolder(dirname(store.file));
   const lock = requireUnused(store.file);
   const draft = `${store.file}.restoring`;
   const leftovers = ['', '-wal', '-shm', '-journal'].map((ending) => `${draft}${ending}`);

@@ -1,8 +1,9 @@
 import { constants, existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { CliError } from '../cli-error.ts';
+import { makePrivateFolder } from '#store/private-folder';
+
 import { writeNewFile } from '../new-file.ts';
 import { TOKEN_FILE } from './setup-file.ts';
 
@@ -24,12 +25,7 @@ export interface WrittenSetup {
 /** Writes the configuration, and the token before it, so that a service that sees the first finds the second. */
 export const writeSetup = async ({ file, content, token, force }: Setup): Promise<WrittenSetup> => {
   const folder = dirname(file);
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError('store-unwritable', `The folder ${folder} cannot be made (${error.code ?? error.message}).`, {
-      next: 'choose another with --data-dir FOLDER',
-      cause: error,
-    });
-  });
+  makePrivateFolder(folder);
   const kept = force && existsSync(file) ? `${file}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}` : undefined;
   if (kept !== undefined) await copyFile(file, kept, constants.COPYFILE_EXCL);
   const tokenFile = token === undefined ? undefined : join(folder, TOKEN_FILE);

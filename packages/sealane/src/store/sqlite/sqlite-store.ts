@@ -1,8 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { SealaneError } from '#domain';
-
+import { makePrivateFolder } from '../private-folder.ts';
 import { createStepStorage, type Driver } from '../step-storage.ts';
 import { OWED_WORD } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
@@ -23,7 +21,7 @@ const VACUUM_PAGES = 500;
 /** One file, one process: WAL, synced at every commit, all in one thread beside the event loop. */
 export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOptions): Promise<Storage> => {
   const inMemory = file === ':memory:';
-  if (!inMemory) makeFolder(file);
+  if (!inMemory) makePrivateFolder(dirname(file));
   const wakeListeners = new Set<(ids: readonly TaskId[]) => void>();
   const owedListeners = new Set<() => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
@@ -77,16 +75,4 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
 const subscribe = <T>(listeners: Set<T>, listener: T): Disposable => {
   listeners.add(listener);
   return { [Symbol.dispose]: () => listeners.delete(listener) };
-};
-
-const makeFolder = (file: string): void => {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new SealaneError(
-      'store-unwritable',
-      `Sealane cannot make the folder ${dirname(file)}. Make it yourself, or choose another with --data-dir.`,
-      { cause },
-    );
-  }
 };
