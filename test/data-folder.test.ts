@@ -275,3 +275,27 @@ it.each(Object.entries(LOSSES))(
     expect((await service.client.list()).totalSize).toBe(32);
   },
 );
+
+const modesIn = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ['', '-wal', '-shm', '.redo'].map((ending) => [
+      ending,
+      (statSync(join(folder, `${DATABASE}${ending}`)).mode & 0o777).toString(8),
+    ]),
+  );
+
+it('nobody else can read what a service writes, also in a folder that all may look into', async () => {
+  using folder = freshFolder();
+  chmodSync(folder.path, 0o755);
+  await using service = await serve(folder.path);
+  await service.client.send('a secret');
+  expect(modesIn(folder.path)).toEqual({ '': '600', '-wal': '600', '-shm': '600', '.redo': '600' });
+});
+
+it('a database that others were allowed to read stays so', async () => {
+  using used = await usedFolder();
+  chmodSync(used.file, 0o640);
+  await using service = await serve(used.path);
+  expect(modesIn(used.path)).toMatchObject({ '': '640', '-wal': '640' });
+  await service.client.send('and goes on');
+});

@@ -32,6 +32,7 @@ test('a backup of a running service can be restored, and what was there is kept'
   expect(code).toBe(0);
   const { kept, tasks } = JSON.parse(stdout) as { kept: string; tasks: number };
   expect(tasks).toBe(1);
+  expect(statSync(join(cli.home, '.sealane', 'sealane.db')).mode & 0o777).toBe(0o600);
   const count = (file: string) => {
     using database = new DatabaseSync(file, { readOnly: true });
     return database.prepare('SELECT count(*) AS n FROM tasks').get()?.n;

@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import type { Command } from 'commander';
 
 import { storeTarget } from '#config';
+import { makePrivateFile } from '#store/private-file';
 import { makePrivateFolder } from '#store/private-folder';
 import { syncFolder } from '#store/sqlite/redo-file';
 
@@ -54,11 +55,11 @@ const restore = async ({ output, load }: CliContext, backup: string): Promise<Ex
     verifyDatabase(backup);
     requireKnownSchema(backup);
     rmSync(draft, { force: true });
+    makePrivateFile(draft);
     const warning = await backupFile(backup, draft, (share) =>
       output.progress(`copying: ${Math.floor(share * 100)} %`),
     );
     if (warning !== undefined) output.note(warning);
-    chmodSync(draft, 0o600);
     const { tasks } = verifyDatabase(draft);
     emptyLogs(store.file);
     const { kept, logs } = setAside(store.file);

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { SealaneError } from '#domain';
 
+import { makePrivateFile } from '../private-file.ts';
 import { MIGRATIONS } from '../schema.sql.ts';
 import { openAtRest, requireWhole } from './open-at-rest.ts';
 import { type Clock, takeUpRedo } from './redo.ts';
@@ -30,6 +31,8 @@ export const openForWriting = (
 ): DatabaseSync => {
   try {
     requireWhole(file);
+    // SQLite gives its logs the mode of the database.
+    if (file !== ':memory:') makePrivateFile(file);
     const database = new DatabaseSync(file, { timeout: 5000 });
     database.function('now_ms', () => clock.now);
     const version = versionOf(database, file);
