@@ -79,7 +79,7 @@ it('on a disk that is nearly full, running tasks end and cancels go on; new task
   writeFileSync(filler, Buffer.alloc(bavail * bsize - LEFT_BYTES));
   const refusal = await eventually(() => refusalOf(client.submit('one more')));
   expect(refusal.code).toBe(STORAGE_FULL);
-  expect(refusal.message).toContain('nearly full');
+  expect(refusal.message).toMatch(/full or nearly full.*cancels while what is left of it lasts/);
 
   await running.until(isState('TASK_STATE_COMPLETED'));
   expect(answerOf(await client.get(task!.id)).match(/chunk/g)).toHaveLength(60);
@@ -93,4 +93,19 @@ it('on a disk that is nearly full, running tasks end and cancels go on; new task
   await service.kill();
   await using again = await serve(folder.path);
   await expectAll(again, before);
+});
+
+it('on a disk without any room the health says that nothing can be written, and not what goes on', async (context) => {
+  using folder = freshFolder();
+  using disk = mountDisk(folder.path, 'size=64m');
+  if (!disk) return context.skip('only the superuser can mount a disk');
+  await using service = await serve(folder.path);
+  const stream = await service.client.stream('@stream 2000 5');
+  await stream.until(({ artifactUpdate }) => artifactUpdate !== undefined);
+  expect(() => writeFileSync(join(folder.path, 'filler'), Buffer.alloc(64 * 1024 * 1024))).toThrow('ENOSPC');
+  await eventually(() => refusalOf(service.client.submit('one more')));
+  await eventually(async () => {
+    const { store } = await service.admin.get<{ readonly store: string }>('/health');
+    expect(store).toMatch(/full or failing, so this could not be written/);
+  });
 });

@@ -124,10 +124,9 @@ const byStatus = (status: number, url: string, retryAfterMs: number | undefined)
 
 const failure = (code: ErrorCode, message: string, retryAfterMs?: number, next?: string): CliError => {
   const wait = retryAfterMs === undefined ? undefined : `try again in ${Math.ceil(retryAfterMs / 1000)} s`;
-  return new CliError(code, message, {
-    next: next ?? (code === 'rate-limited' ? (wait ?? 'try again in a minute') : wait),
-    retryAfterMs,
-  });
+  const byWaiting = code === 'rate-limited' ? (wait ?? 'try again in a minute') : wait;
+  // Waiting makes no room on a disk.
+  return new CliError(code, message, { next: next ?? (code === 'storage-full' ? undefined : byWaiting), retryAfterMs });
 };
 
 const retryAfterOf = (response: Response): number | undefined => {

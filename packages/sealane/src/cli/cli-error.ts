@@ -72,7 +72,7 @@ const NEXT_STEPS: Partial<Record<CliError['code'], () => string>> = {
   'lane-full': () => typed('lanes', 'list'),
   'owner-full': () => typed('lanes', 'list'),
   'too-large': () => 'send less, or raise limits.bodyBytes in sealane.yaml and start the service again',
-  'storage-full': () => 'df -h   # then free some space where the data folder is',
+  'storage-full': () => 'df -h   # then free some space on the disk that is full',
   'store-locked': () => typed('doctor'),
   'store-damaged': () => `${typed('restore', 'FILE')}   # or another folder: ${typed('serve', '--data-dir', 'FOLDER')}`,
   'store-newer': () => typed('serve', '--data-dir', 'FOLDER'),

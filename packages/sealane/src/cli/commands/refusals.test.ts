@@ -17,6 +17,14 @@ test.each([
   ],
   ['a message that is too large', 413, undefined, {}, 1, /larger than the service takes[^]*limits\.bodyBytes/],
   ['too many calls', 429, undefined, { 'retry-after': '7' }, 1, /next: {2}try again in 7 s/],
+  [
+    'a disk that is full',
+    503,
+    { error: { code: 'storage-full', message: 'The disk is full.' } },
+    { 'retry-after': '30' },
+    1,
+    /The disk is full\.\nnext: {2}df -h .*free some space/,
+  ],
   ['a service that is not ready', 503, undefined, {}, 6, /not ready[^]*next: {2}sealane doctor/],
   ['an address of something else', 404, undefined, {}, 8, /check --url/],
   [

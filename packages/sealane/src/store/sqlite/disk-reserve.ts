@@ -40,8 +40,8 @@ const fullness = (folder: string): SealaneError | undefined => {
   return isFull
     ? new SealaneError(
         'storage-full',
-        'The disk of this service is nearly full, so it takes no new tasks until there is room. Nothing accepted is ' +
-          'lost; running tasks, reads and cancels go on.',
+        'The disk of this service is full or nearly full, so it takes no new tasks until there is room. Nothing accepted ' +
+          'is lost; reads go on, and so do running tasks and cancels while what is left of it lasts.',
         { retryAfterMs: 30_000 },
       )
     : undefined;

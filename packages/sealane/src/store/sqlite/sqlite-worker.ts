@@ -136,10 +136,11 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
         database.exec(`PRAGMA incremental_vacuum(${pages})`);
       },
       check: () => {
-        const refusal = reserve.refusalOf('admit');
-        if (refusal) throw refusal;
+        // What cannot be written at all is worse than that there is little room left.
         writer.flush();
         database.exec('BEGIN IMMEDIATE; ROLLBACK');
+        const refusal = reserve.refusalOf('admit');
+        if (refusal) throw refusal;
       },
       close: () => {
         try {
