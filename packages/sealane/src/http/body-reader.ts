@@ -70,20 +70,22 @@ const readText = (payload: IncomingMessage, limitBytes: number): Promise<string>
       refuse();
       return;
     }
-    const onClose = (): void => reject(new SealaneError('invalid-request', 'The body ended too early.'));
+    // Whoever drops its line is no failure of the service, and nobody is there to be told.
+    const onBreak = (cause?: Error): void =>
+      reject(new SealaneError('invalid-request', 'The body ended too early.', { cause }));
     payload.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= limitBytes) chunks.push(chunk);
       else if (length > limitBytes * PATIENCE) refuse();
     });
     payload.on('end', () => {
-      payload.off('close', onClose);
+      payload.off('close', onBreak);
       if (length > limitBytes) return refuse();
       const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length);
       if (isUtf8(bytes)) resolve(bytes.toString('utf8'));
       else reject(new SealaneError('parse-error', 'The body is not UTF-8: JSON must be.'));
     });
-    payload.on('error', reject);
-    payload.on('close', onClose);
+    payload.on('error', onBreak);
+    payload.on('close', onBreak);
   });
 };

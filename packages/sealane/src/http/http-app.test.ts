@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -217,4 +219,20 @@ describe('everything else', () => {
       (await fetch(`${test.url}/metrics`, { headers: { ...headers, authorization: `Bearer ${secret}` } })).status,
     ).toBe(403);
   });
+});
+
+it('a caller that drops its line while it sends a body is no failure of the service', async () => {
+  const before = test.logged.length;
+  const arrived = once(test.app.server, 'request') as Promise<[IncomingMessage]>;
+  const socket = connect(Number(new URL(test.url).port), '127.0.0.1');
+  const headers = Object.entries({ host: '127.0.0.1', ...JSON_TYPE, 'content-length': '1000' });
+  socket.write(`POST / HTTP/1.1\r\n${headers.map((pair) => pair.join(': ')).join('\r\n')}\r\n\r\n{"half":`);
+  const [request] = await arrived;
+  await once(request, 'data');
+  const closed = new Promise((resolve) => void request.on('close', resolve));
+  socket.resetAndDestroy();
+  await closed;
+  // By then whatever came of it has been said.
+  expect((await test.call('SendMessage', message('still there?'))).status).toBe(200);
+  expect(test.logged.slice(before).filter((line) => line.includes('a request failed'))).toEqual([]);
 });
