@@ -1,4 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -55,4 +57,42 @@ it('a configuration that is gone is told in the log and changes nothing, until i
   expect(answerOf(await service.client.send('hello')).trim()).toBe('HELLO');
   writeFileSync(file, `agents: { ${ECHO} }\n`);
   await eventually(async () => expect(answerOf(await service.client.send('hello')).trim()).toBe('hello'));
+});
+
+it.runIf(process.platform !== 'win32')(
+  'a pipe in place of the configuration is told in the log and waited for by nobody',
+  async () => {
+    using folder = freshFolder();
+    const file = join(folder.path, 'sealane.yaml');
+    await using service = await serve(folder.path, { config: `agents: { ${ECHO} }\n` });
+    await service.client.send('hello');
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    await eventually(() => expect(service.log()).toContain('sealane.yaml: is a pipe, not a file'));
+    expect(answerOf(await service.client.send('hello')).trim()).toBe('hello');
+    rmSync(file);
+    execFileSync('mkfifo', [join(folder.path, 'token')]);
+    writeFileSync(
+      file,
+      `agents: { ${ECHO}, main: { connector: command, command: [cat], env: { A: 'file:token' } } }\n`,
+    );
+    await eventually(() => expect(service.log()).toContain('token, which is a pipe: name a file'));
+    expect(await service.stop()).toBe(0);
+  },
+);
+
+it.runIf(process.platform !== 'win32')('a configuration that came through a pipe is read once', async () => {
+  using folder = freshFolder();
+  const settings = join(folder.path, 'settings');
+  execFileSync('mkfifo', [settings]);
+  const upper = 'upper: { connector: command, command: [tr, a-z, A-Z], default: true }';
+  const said = writeFile(settings, `agents: { ${upper} }\n`);
+  await using service = await serve(folder.path, { args: ['--config', settings] });
+  await said;
+  expect(answerOf(await service.client.send('hello')).trim()).toBe('HELLO');
+  // As if somebody had written into it once more.
+  utimesSync(settings, new Date(), new Date());
+  await eventually(() => expect(service.log()).toContain('took in the changed configuration'));
+  expect(answerOf(await service.client.send('hello')).trim()).toBe('HELLO');
+  expect(await service.stop()).toBe(0);
 });

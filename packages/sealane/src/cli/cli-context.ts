@@ -1,5 +1,6 @@
 import {
   adminKeyFile,
+  createNamedFileReader,
   findAdminKey,
   isLoopback,
   loadConfig,
@@ -38,6 +39,8 @@ export interface ClientContext {
 /** What all commands share: the configuration as well. */
 export interface CliContext extends ClientContext {
   readonly load: (flags?: Flags) => LoadedConfig;
+  /** The same of a service that runs: it waits for nothing. */
+  readonly loadAgain: (flags?: Flags) => LoadedConfig;
 }
 
 /** Without a file it stands in the configuration; without a key, the file is where the first start puts it. */
@@ -46,13 +49,18 @@ export type AdminKey =
   | { readonly key?: undefined; readonly file: string };
 
 export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv = process.env): CliContext => {
-  const load = (flags: Flags = {}) =>
-    loadConfig({
-      flags: { dataDir: options.dataDir, config: options.config, ...flags },
-      env,
-      cwd: process.cwd(),
-      home: homeFolder(),
-    });
+  const { read, readAgain } = createNamedFileReader();
+  const loadWith =
+    (readNamed: typeof read) =>
+    (flags: Flags = {}) =>
+      loadConfig({
+        flags: { dataDir: options.dataDir, config: options.config, ...flags },
+        env,
+        cwd: process.cwd(),
+        home: homeFolder(),
+        readNamed,
+      });
+  const load = loadWith(read);
 
   const address = () => {
     const named = options.url ?? (env.SEALANE_URL || undefined);
@@ -88,6 +96,7 @@ export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv 
     output: createOutput({ json: options.json ?? false, quiet: options.quiet ?? false, color: options.color ?? true }),
     options,
     load,
+    loadAgain: loadWith(readAgain),
     address,
     client: async () => {
       const { url } = address();

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { SealaneError } from '#domain';
 import { makePrivateFolder } from '#store/private-folder';
 
+import { otherKindOf } from './file-kind.ts';
+
 /** Its usual name; a folder that also holds other things may want another. */
 const FILE_NAME = 'admin.key';
 
@@ -35,8 +37,16 @@ export const ensureAdminKey = async (dataDir: string, fileName = FILE_NAME): Pro
 export const findAdminKey = async (dataDir: string, fileName = FILE_NAME): Promise<string | undefined> => {
   const file = adminKeyFile(dataDir, fileName);
   try {
-    const { mode } = await stat(file);
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    const facts = await stat(file);
+    const otherKind = otherKindOf(facts);
+    // A pipe would be waited for without an end.
+    if (otherKind !== undefined)
+      throw new SealaneError(
+        'bad-config',
+        `${file} is ${otherKind}, not a file. Remove it; the next start makes a new key.`,
+        { facts: { file } },
+      );
+    if (process.platform !== 'win32' && (facts.mode & 0o077) !== 0) {
       throw new SealaneError('bad-config', `Other users can read the admin key in ${file}. Type: chmod 600 ${file}`, {
         facts: { file },
       });

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
 import type * as Yaml from 'yaml';
 
 import type { ConfigProblem } from './config-error.ts';
+import { NotAFileError, readRegularFile } from './read-regular-file.ts';
 import { resolvePath } from './resolve-path.ts';
 
 /** Most services have no file, and the parser would stay in memory for nothing. */
@@ -29,28 +29,36 @@ interface Surroundings {
 }
 
 /** Reads the YAML file and fetches its secrets. What cannot be read is a problem, never thrown; no file is `undefined`. */
-export const readConfigFile = (path: string, surroundings: Surroundings): ConfigFile | undefined => {
+export const readConfigFile = (
+  path: string,
+  surroundings: Surroundings,
+  read: (path: string) => string = readRegularFile,
+): ConfigFile | undefined => {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = read(path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     // A file in place of the folder is the store's to complain about: it knows what it needed the folder for.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    const message =
-      code === 'EACCES'
-        ? 'may not be read by this user. Run this as the owner of the file and of its folder, make both readable, or ' +
-          'choose others with --data-dir or --config.'
-        : `cannot be read: ${String(error)}`;
     return {
       path,
       values: {},
-      problems: [{ where: path, setting: '', message }],
+      problems: [{ where: path, setting: '', message: whyUnread(error) }],
       borrowed: new Map(),
       lineOf: () => 1,
     };
   }
   return parseConfigFile(path, text, surroundings);
+};
+
+const whyUnread = (error: unknown): string => {
+  if (error instanceof NotAFileError)
+    return `is ${error.kind}, not a file: put the settings into a file, and give its name with --config if it has another.`;
+  return (error as NodeJS.ErrnoException).code === 'EACCES'
+    ? 'may not be read by this user. Run this as the owner of the file and of its folder, make both readable, or ' +
+        'choose others with --data-dir or --config.'
+    : `cannot be read: ${String(error)}`;
 };
 
 const parseConfigFile = (path: string, text: string, surroundings: Surroundings): ConfigFile => {
@@ -110,12 +118,9 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
     const file = resolvePath(value.slice('file:'.length), { base: dirname(path), home: surroundings.home });
     borrowed.set(setting.join('.'), value);
     try {
-      return readFileSync(file, 'utf8').trim();
+      return readRegularFile(file).trim();
     } catch (error) {
-      report(
-        setting,
-        `names the file ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`,
-      );
+      report(setting, `names the file ${file}, ${whySecretUnread(error)}`);
       return '';
     }
   };
@@ -133,6 +138,12 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
   const values = fetch(data, [], false) as Readonly<Record<string, unknown>>;
   return { path, values, problems, borrowed, lineOf };
 };
+
+/** Goes on after the name of a file that holds a secret. */
+export const whySecretUnread = (error: unknown): string =>
+  error instanceof NotAFileError
+    ? `which is ${error.kind}: name a file that holds the secret.`
+    : `which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`;
 
 const lineIn = (document: Yaml.Document, lines: Yaml.LineCounter, path: SettingPath): number => {
   const { isMap, isScalar } = yaml();

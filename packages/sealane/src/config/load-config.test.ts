@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -160,6 +160,27 @@ describe('secrets', () => {
       'sealane.yaml:1 port needs the environment variable ABSENT, which is not set: export ABSENT=…',
       expect.stringMatching(/^sealane\.yaml:2 adminKey names the file absent\.key, which cannot be read \(ENOENT\)/),
     ]);
+  });
+});
+
+describe('a folder in place of a file', () => {
+  beforeEach(() => mkdirSync(join(home, 'folder')));
+
+  test.each([
+    ['adminKey: file:folder', {}, 'sealane.yaml:1 adminKey names the file folder, which is a folder: name a file that'],
+    ['adminKeyFile: folder', {}, 'sealane.yaml:1 adminKeyFile names folder, which is a folder: name a file that'],
+    ['', { adminKeyFile: 'folder' }, '--admin-key-file adminKeyFile names folder, which is a folder: name a file that'],
+    ['', { config: 'folder' }, 'folder  is a folder, not a file: put the settings into a file, and give its name with'],
+  ])('%s %o', (yaml, flags, expected) => {
+    expect(problemsOf(yaml, flags)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  test('a link to a file is a file', () => {
+    writeFileSync(join(home, 'real.yaml'), 'port: 81\nadminKey: file:link.key\n');
+    writeFileSync(join(home, 'real.key'), 'secret');
+    symlinkSync('real.yaml', join(home, 'sealane.yaml'));
+    symlinkSync('real.key', join(home, 'link.key'));
+    expect(load(undefined).config).toMatchObject({ port: 81, adminKey: 'secret' });
   });
 });
 

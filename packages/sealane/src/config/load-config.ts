@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { checkConfig } from './check-config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { readConfigFile, type ConfigFile, type SettingPath } from './config-file.ts';
+import { readConfigFile, whySecretUnread, type ConfigFile, type SettingPath } from './config-file.ts';
 import { configSchema, type Config } from './config-schema.ts';
 import { explainIssue } from './explain-issue.ts';
 import { settingsOfEnvironment, settingsOfFlags, type Flags, type GivenSetting } from './overrides.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import { resolvePath } from './resolve-path.ts';
 import { isSecretSetting } from './secret-settings.ts';
 
@@ -15,6 +15,8 @@ export interface ConfigInput {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly home: string;
+  /** Reads files that were named outside the file, which may be more than files; without it, nothing else is read. */
+  readonly readNamed?: (path: string) => string;
 }
 
 export type Source =
@@ -40,7 +42,8 @@ export const loadConfig = (input: ConfigInput): LoadedConfig => {
   const problems: ConfigProblem[] = [];
 
   const { path, isNamed } = findFile(input, flags, environment);
-  const file = readConfigFile(path, input);
+  const { readNamed = readRegularFile } = input;
+  const file = readConfigFile(path, input, isNamed ? readNamed : readRegularFile);
   if (!file && isNamed)
     problems.push({ where: path, setting: '', message: 'does not exist: correct --config or SEALANE_CONFIG.' });
   problems.push(...(file?.problems ?? []));
@@ -53,7 +56,7 @@ export const loadConfig = (input: ConfigInput): LoadedConfig => {
   const isHidden = (setting: SettingPath) => isSecretSetting(setting) || borrowedFrom(setting) !== undefined;
 
   const given = resolvePaths({ ...file?.values, ...valuesOf(environment), ...valuesOf(flags) }, sourceOf, input);
-  const values = readAdminKeyFile(given, sourceOf, report);
+  const values = readAdminKeyFile(given, sourceOf, report, readNamed);
   const parsed = configSchema.safeParse(values);
   for (const { path: setting, message } of (parsed.error?.issues ?? []).flatMap((issue) =>
     explainIssue(issue, values, isHidden),
@@ -140,6 +143,7 @@ const readAdminKeyFile = (
   values: Record<string, unknown>,
   sourceOf: (path: SettingPath) => Source,
   report: (path: SettingPath, message: string) => void,
+  readNamed: (path: string) => string,
 ): Record<string, unknown> => {
   const file = values.adminKeyFile;
   if (typeof file !== 'string') return values;
@@ -151,12 +155,10 @@ const readAdminKeyFile = (
     return values;
   }
   try {
-    return { ...values, adminKey: readFileSync(file, 'utf8').trim() };
+    const read = fileRank > RANK.file ? readNamed : readRegularFile;
+    return { ...values, adminKey: read(file).trim() };
   } catch (error) {
-    report(
-      ['adminKeyFile'],
-      `names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`,
-    );
+    report(['adminKeyFile'], `names ${file}, ${whySecretUnread(error)}`);
     return values;
   }
 };

@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -70,6 +71,28 @@ test('a service that does not run', async () => {
     stderr: expect.stringMatching(/not running there[^]*next: {2}sealane serve/),
   });
 });
+
+test.runIf(process.platform !== 'win32')(
+  'a pipe in place of a configuration or of the admin key is waited for by no command',
+  async () => {
+    using cli = setUpCli();
+    const folder = join(cli.home, '.sealane');
+    for (const [name, words] of [
+      ['sealane.yaml', ['tasks']],
+      ['sealane.yaml', ['serve', '--port', '0']],
+      ['admin.key', ['key']],
+      ['admin.key', ['serve', '--port', '0']],
+    ] as const) {
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder, { mode: 0o700 });
+      execFileSync('mkfifo', ['-m', '600', join(folder, name)]);
+      expect(await cli.run(words)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/(sealane\.yaml:|admin\.key) is a pipe, not a file[^]*next: /),
+      });
+    }
+  },
+);
 
 test('an address that can never work is not tried again and again', async () => {
   using cli = setUpCli();

@@ -159,7 +159,7 @@ const reload = async (
   log: Logger,
 ): Promise<void> => {
   try {
-    const { config, file } = context.load(flags);
+    const { config, file } = context.loadAgain(flags);
     // A disk that is not mounted for a moment must not leave the service with an echo for everybody.
     if (!existsSync(file))
       return log.error(`${file} is gone: the service goes on as it was. Put it back, or start again`);
