@@ -43,6 +43,10 @@ it('a configuration that is wrong is told in the log and changes nothing', async
   await service.client.send('hello');
   writeFileSync(join(folder.path, 'sealane.yaml'), 'agents: { echo: { connector: ecko } }\n');
   await eventually(() => expect(service.log()).toContain('the changed configuration is not used'));
+  writeFileSync(join(folder.path, 'sealane.yaml'), 'agents: *nope\n');
+  await eventually(() => expect(service.log()).toContain('sealane.yaml:1: has the alias *nope'));
+  // What is wrong is in the file, and nothing in our code helps to find it.
+  expect(service.log()).not.toContain('    at ');
   expect((await service.client.send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
 });
 

@@ -1,4 +1,5 @@
-import { isRecord, type SettingPath } from './config-file.ts';
+import { isRecord } from './config-file.ts';
+import type { SettingPath } from './parse-yaml.ts';
 
 type Report = (path: SettingPath, message: string) => void;
 

@@ -19,5 +19,7 @@ export class ConfigError extends SealaneError {
       problems.length === 1 ? 'The configuration has a problem:' : `The configuration has ${problems.length} problems:`;
     super('bad-config', [heading, ...lines].join('\n'), { facts: { problems: String(problems.length) } });
     this.problems = problems;
+    // What is wrong stands in the file: where in our code it was found helps nobody who reads the log.
+    this.stack = `${this.name}: ${this.message}`;
   }
 }

@@ -1,16 +1,9 @@
-import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
-import type * as Yaml from 'yaml';
-
 import type { ConfigProblem } from './config-error.ts';
+import { parseYaml, type SettingPath } from './parse-yaml.ts';
 import { NotAFileError, readRegularFile } from './read-regular-file.ts';
 import { resolvePath } from './resolve-path.ts';
-
-/** Most services have no file, and the parser would stay in memory for nothing. */
-const yaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml;
-
-export type SettingPath = readonly (string | number)[];
 
 export interface ConfigFile {
   readonly path: string;
@@ -20,7 +13,7 @@ export interface ConfigFile {
   /** Settings whose value came from somewhere else, by dotted path: `agents.main.token` → `${TOKEN}`. */
   readonly borrowed: ReadonlyMap<string, string>;
   /** The line of a setting, or of the deepest part of its path that the file has. */
-  lineOf(path: SettingPath): number;
+  readonly lineOf: (path: SettingPath) => number;
 }
 
 interface Surroundings {
@@ -62,30 +55,21 @@ const whyUnread = (error: unknown): string => {
 };
 
 const parseConfigFile = (path: string, text: string, surroundings: Surroundings): ConfigFile => {
-  const { LineCounter, parseDocument } = yaml();
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const lineOf = (setting: SettingPath) => lineIn(document, lines, setting);
+  const { data, mistakes, lineOf, writtenAt } = parseYaml(text);
   const empty = { path, values: {}, borrowed: new Map<string, string>(), lineOf };
-  if (document.errors.length > 0) {
-    const problems = document.errors.map((error) => ({
-      where: `${path}:${lines.linePos(error.pos[0]).line}`,
+  if (mistakes.length > 0) {
+    const problems = mistakes.map(({ line, message }) => ({
+      where: line === undefined ? path : `${path}:${line}`,
       setting: '',
-      message: `is not valid YAML: ${error.message}`,
+      message,
     }));
     return { ...empty, problems };
   }
-  const data: unknown = document.toJS();
   if (data === null || data === undefined) return { ...empty, problems: [] };
   if (!isRecord(data))
     return {
       ...empty,
       problems: [{ where: `${path}:1`, setting: '', message: 'must be a map of settings, like `port: 7420`.' }],
-    };
-  if (isEndless(data))
-    return {
-      ...empty,
-      problems: [{ where: path, setting: '', message: 'contains itself, by an alias like `*name`. Write it out.' }],
     };
 
   const problems: ConfigProblem[] = [];
@@ -108,8 +92,7 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
     );
     if (replaced === value || !/^\$\{\w+\}$/.test(value)) return replaced;
     // `port: ${PORT}` means a number, `token: "${TOKEN}"` a text, whatever is in it.
-    const node = document.getIn(setting, true);
-    return yaml().isScalar(node) && node.type === 'PLAIN' && /^(-?\d+(\.\d+)?|true|false)$/.test(replaced)
+    return writtenAt(setting)?.isPlain === true && /^(-?\d+(\.\d+)?|true|false)$/.test(replaced)
       ? JSON.parse(replaced)
       : replaced;
   };
@@ -130,6 +113,8 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
       // An argument of a command that happens to start with `file:` is an argument; secrets stand in maps.
       return !isInList && /^file:\S/.test(value) ? readSecret(value, setting) : replaceVariables(value, setting);
     }
+    if (typeof value === 'number' && !Number.isFinite(value))
+      report(setting, `must be a finite number, not ${writtenAt(setting)?.source ?? value}.`);
     if (Array.isArray(value)) return value.map((item, index) => fetch(item, [...setting, index], true));
     if (!isRecord(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fetch(item, [...setting, key], false)]));
@@ -145,29 +130,5 @@ export const whySecretUnread = (error: unknown): string =>
     ? `which is ${error.kind}: name a file that holds the secret.`
     : `which cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}).`;
 
-const lineIn = (document: Yaml.Document, lines: Yaml.LineCounter, path: SettingPath): number => {
-  const { isMap, isScalar } = yaml();
-  for (let depth = path.length; depth > 0; depth -= 1) {
-    const parent = document.getIn(path.slice(0, depth - 1), true) ?? document.contents;
-    const key = path[depth - 1];
-    const pair = isMap(parent)
-      ? parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key))
-      : undefined;
-    const node = pair?.key ?? document.getIn(path.slice(0, depth), true);
-    if (isScalar(node) && node.range) return lines.linePos(node.range[0]).line;
-  }
-  return 1;
-};
-
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** JSON is written of what has an end. */
-const isEndless = (data: object): boolean => {
-  try {
-    JSON.stringify(data);
-    return false;
-  } catch {
-    return true;
-  }
-};

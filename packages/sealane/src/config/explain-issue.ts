@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 
 import { LATER_CONNECTORS } from './agent-schema.ts';
-import { isRecord, type SettingPath } from './config-file.ts';
+import { isRecord } from './config-file.ts';
+import type { SettingPath } from './parse-yaml.ts';
 import { configJsonSchema } from './config-schema.ts';
 import { nearestWord } from './nearest-word.ts';
 

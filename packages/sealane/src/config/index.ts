@@ -8,7 +8,7 @@ export type { AgentConfig } from './agent-schema.ts';
 export { isLoopback } from './check-config.ts';
 export type { ConfigProblem } from './config-error.ts';
 export { ConfigError } from './config-error.ts';
-export type { SettingPath } from './config-file.ts';
+export type { SettingPath } from './parse-yaml.ts';
 export type { Config, KeyConfig } from './config-schema.ts';
 export { configJsonSchema, configSchema, rateSchema } from './config-schema.ts';
 export type { SettingView } from './describe-config.ts';

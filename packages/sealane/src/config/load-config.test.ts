@@ -21,6 +21,14 @@ const load = (yaml: string | undefined, flags: Flags = {}, env: NodeJS.ProcessEn
 /** A file with an agent that is a program. */
 const program = (setting: string): string => `agents: { a: { connector: command, command: [cat], ${setting} } }`;
 
+/** A few lines of aliases that would be a hundred million settings. */
+const BOMB = [
+  'a: &a [x, x, x, x, x, x, x, x, x, x]',
+  ...['b', 'c', 'd', 'e', 'f', 'g', 'h'].map(
+    (name, at) => `${name}: &${name} [${Array.from({ length: 10 }, () => `*${'abcdefg'[at]}`).join(', ')}]`,
+  ),
+].join('\n');
+
 /** What is refused, without the folder that differs from run to run. */
 const problemsOf = (yaml: string, flags: Flags = {}, env: NodeJS.ProcessEnv = {}): readonly string[] => {
   try {
@@ -226,6 +234,16 @@ describe('refusals', () => {
   test.each([
     ['port: [1', /is not valid YAML/],
     ['agents: &x { echo: *x }', /contains itself/],
+    ['port: 1\nagents: *nope', /sealane\.yaml:2 {2}has the alias \*nope, .*write "\*nope" in quotes if it is a text/],
+    ['port: 1\n---\nport: 2', /sealane\.yaml:\d {2}has a second document, after a line `---`: keep one/],
+    [BOMB, /sealane\.yaml {2}repeats too much of itself by aliases/],
+    ['port: 1e999', /sealane\.yaml:1 port must be a finite number, not 1e999\.$/],
+    ['tasks:\n  ttlDays: -.inf', /sealane\.yaml:2 tasks\.ttlDays must be a finite number, not -\.inf\.$/],
+    ['port: .nan', /port must be a finite number, not \.nan\.$/],
+    [
+      'agents:\n  a:\n    connector: echo\n    inputModes: [*/*]',
+      /sealane\.yaml:4 {2}has the alias \*\/\*, .*write "\*\/\*" in quotes/,
+    ],
     ['port: 1\nport: 2', /sealane\.yaml:2 {2}is not valid YAML: .*unique/i],
     ['- a', /must be a map of settings/],
     ['agents: {}', /sealane\.yaml:1 agents must name at least one agent/],

@@ -2,10 +2,11 @@ import { dirname, join } from 'node:path';
 
 import { checkConfig } from './check-config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { readConfigFile, whySecretUnread, type ConfigFile, type SettingPath } from './config-file.ts';
+import { readConfigFile, whySecretUnread, type ConfigFile } from './config-file.ts';
 import { configSchema, type Config } from './config-schema.ts';
 import { explainIssue } from './explain-issue.ts';
 import { settingsOfEnvironment, settingsOfFlags, type Flags, type GivenSetting } from './overrides.ts';
+import type { SettingPath } from './parse-yaml.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { resolvePath } from './resolve-path.ts';
 import { isSecretSetting } from './secret-settings.ts';

@@ -1,4 +1,4 @@
-import type { SettingPath } from './config-file.ts';
+import type { SettingPath } from './parse-yaml.ts';
 
 /** Settings that hold a secret by their name, and everything in the environment of a command. */
 export const isSecretSetting = (path: SettingPath): boolean =>
