@@ -117,6 +117,8 @@ const parseConfigFile = (path: string, text: string, surroundings: Surroundings)
       report(setting, `must be a finite number, not ${writtenAt(setting)?.source ?? value}.`);
     if (Array.isArray(value)) return value.map((item, index) => fetch(item, [...setting, index], true));
     if (!isRecord(value)) return value;
+    // Objects keep what they inherit from under this name: validation passes over it, and what it names would be lost.
+    if (Object.hasOwn(value, '__proto__')) report([...setting, '__proto__'], 'is not a possible name: choose another.');
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fetch(item, [...setting, key], false)]));
   };
 

@@ -122,9 +122,14 @@ const suggest = (key: string, known: readonly string[], isShort: boolean): strin
 
 const valueAt = (values: unknown, path: SettingPath): unknown =>
   path.reduce<unknown>(
-    (value, step) => (isRecord(value) || Array.isArray(value) ? (value as Record<string, unknown>)[step] : undefined),
+    (value, step) =>
+      isRecord(value) || Array.isArray(value) ? ownOf(value as Record<string, unknown>, step) : undefined,
     values,
   );
+
+/** Names may be those of what every object inherits, like `constructor`. */
+const ownOf = (values: Readonly<Record<string, unknown>>, step: string | number): unknown =>
+  Object.hasOwn(values, step) ? values[step] : undefined;
 
 /** The settings that the published schema knows at a place; where it has a choice, the connector (and `via`) decides. */
 const keysAt = (path: SettingPath, values: unknown): readonly string[] => {
@@ -138,7 +143,7 @@ const keysAt = (path: SettingPath, values: unknown): readonly string[] => {
   for (const step of path) {
     const here = chosen(node, value);
     const properties = isRecord(here.properties) ? here.properties : {};
-    const next = properties[step] ?? here.additionalProperties ?? here.items;
+    const next = ownOf(properties, step) ?? here.additionalProperties ?? here.items;
     node = isRecord(next) ? next : {};
     value = valueAt(value, [step]);
   }

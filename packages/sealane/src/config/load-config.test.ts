@@ -273,6 +273,27 @@ describe('refusals', () => {
     expect(problemsOf(yaml).join('\n')).toMatch(expected);
   });
 
+  test.each([
+    ['agents: { __proto__: { connector: echo }, b: { connector: echo } }', 'agents.__proto__'],
+    ['keys: { __proto__: { rate: 1/s } }', 'keys.__proto__'],
+    ['__proto__: { port: 1 }', '__proto__'],
+    [program('env: { __proto__: x }'), 'agents.a.env.__proto__'],
+  ])('a name that objects cannot keep is refused wherever it stands: %s', (yaml, setting) => {
+    expect(problemsOf(yaml)).toEqual([`sealane.yaml:1 ${setting} is not a possible name: choose another.`]);
+  });
+
+  test('names that every object inherits are names like others', () => {
+    const { config } = load('agents: { constructor: { connector: echo }, toString: { connector: echo } }');
+    expect(Object.entries(config.agents)).toMatchObject([
+      ['constructor', { connector: 'echo' }],
+      ['toString', { connector: 'echo' }],
+    ]);
+    expect(problemsOf('agents: { constructor: { connector: echo, titel: x } }\nvalueOf: 1')).toEqual([
+      'sealane.yaml:1 agents.constructor.titel is not a setting; did you mean "title"?',
+      'sealane.yaml:2 valueOf is not a setting; see `sealane config schema`.',
+    ]);
+  });
+
   test('a setting that resembles none gets the list of those that exist', () => {
     expect(problemsOf('keys: { a: { zzz: 1 } }')).toEqual([
       'sealane.yaml:1 keys.a.zzz is not a setting; known here: agents, permission, rate.',
