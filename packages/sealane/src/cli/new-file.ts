@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, renameSync } from 'node:fs';
-import { access, link, open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+
+import { otherKindOf } from '#config';
 
 import { CliError } from './cli-error.ts';
 import { removeWhenStopped } from './remove-when-stopped.ts';
 
 interface NewFileOptions {
-  /** Replaces a file that exists. */
+  /** Replaces a file that exists; nothing else is replaced. */
   readonly force: boolean;
   /** Looks at the whole content before it gets its name; throws to refuse it. */
   readonly verify?: (draft: string) => Promise<void> | void;
@@ -34,7 +36,8 @@ export const makeNewFile = async (
   { force, verify }: NewFileOptions,
   make: (draft: string) => Promise<void>,
 ): Promise<void> => {
-  if (!force && (await exists(target))) throw alreadyThere(target);
+  const obstacle = await obstacleAt(target, force);
+  if (obstacle) throw obstacle;
   const draft = `${target}.${randomBytes(4).toString('hex')}.part`;
   using _draft = removeWhenStopped(draft, `${draft}-journal`);
   try {
@@ -44,7 +47,8 @@ export const makeNewFile = async (
     await verify?.(draft);
     await (force ? rename(draft, target) : linkOrRename(draft, target));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(target);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw (await obstacleAt(target, false)) ?? alreadyThere(target);
     throw writeError(error, target);
   } finally {
     // A path that cannot be written has no draft either.
@@ -92,11 +96,16 @@ export const writeError = (cause: unknown, target: string): unknown => {
   }
 };
 
-const exists = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
+/** Only a file is ever replaced: a pipe or a device has its name for others to find it, who would find a file then. */
+const obstacleAt = async (target: string, force: boolean): Promise<CliError | undefined> => {
+  const facts = await stat(target).catch(() => undefined);
+  const otherKind = facts && otherKindOf(facts);
+  if (otherKind !== undefined)
+    return new CliError('store-unwritable', `${target} is ${otherKind}.`, {
+      next: otherKind === 'a folder' ? 'name a file in it' : 'choose another name: only a file can be replaced',
+    });
+  return facts && !force ? alreadyThere(target) : undefined;
+};
 
 const alreadyThere = (target: string): CliError =>
   new CliError('conflict', `${target} exists already.`, { next: 'choose another name, or replace it with --force' });

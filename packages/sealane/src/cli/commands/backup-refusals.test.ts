@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -123,3 +123,32 @@ test.runIf(process.platform !== 'win32')('a restore from a pipe is refused, and 
     stderr: expect.stringMatching(/pipe is not a file.*\nnext: {2}sealane restore FILE/),
   });
 });
+
+test.runIf(process.platform !== 'win32')(
+  'a pipe or a folder is not replaced by a copy, with --force or without',
+  async () => {
+    using cli = setUpCli();
+    const { url } = await startService(cli);
+    execFileSync('mkfifo', [join(cli.home, 'pipe')]);
+    symlinkSync('pipe', join(cli.home, 'link'));
+    mkdirSync(join(cli.home, 'folder'));
+    for (const words of [
+      ['backup', 'TARGET'],
+      ['export', '--output', 'TARGET'],
+    ])
+      for (const [target, kind, next] of [
+        ['pipe', 'a pipe', 'choose another name: only a file can be replaced'],
+        ['link', 'a pipe', 'choose another name: only a file can be replaced'],
+        ['folder', 'a folder', 'name a file in it'],
+      ] as const)
+        for (const force of [[], ['--force']]) {
+          const typed = words.map((word) => (word === 'TARGET' ? target : word));
+          expect(await cli.run([...typed, ...force, '--url', url])).toMatchObject({
+            code: 1,
+            stderr: `error: ${target} is ${kind}.\nnext:  ${next}\n`,
+          });
+        }
+    expect(statSync(join(cli.home, 'pipe')).isFIFO()).toBe(true);
+    expect(lstatSync(join(cli.home, 'link')).isSymbolicLink()).toBe(true);
+  },
+);
