@@ -30,9 +30,10 @@ export interface ApiClient {
   get<T>(path: string, query?: Query, members?: readonly (keyof T & string)[]): Promise<T>;
   post<T>(path: string, body?: unknown, members?: readonly (keyof T & string)[]): Promise<T>;
   remove(path: string): Promise<void>;
-  /** An answer to be read piece by piece. */
+  /** An answer to be read piece by piece; one of another media type is not the service's. */
   download(
     path: string,
+    mediaType: string,
     query?: Query,
   ): Promise<{ readonly body: AsyncIterable<Uint8Array>; readonly bytes: number | undefined }>;
   rpc<T>(method: string, params: unknown, options?: RpcOptions): Promise<T>;
@@ -137,8 +138,13 @@ export const createApiClient = (url: string, key: string | undefined): ApiClient
         ),
       ),
     remove: (path) => bounded(async (signal) => void (await call(path, { method: 'DELETE', signal }))),
-    download: async (path, query) => {
+    download: async (path, mediaType, query) => {
       const response = await call(path + search(query), {});
+      if (!response.headers.get('content-type')?.startsWith(mediaType)) {
+        // Nobody reads the rest, and it may have no end.
+        await response.body?.cancel();
+        throw strange('something that no service says');
+      }
       const bytes = Number(response.headers.get('content-length') ?? Number.NaN);
       return { body: bodyOf(response, base), bytes: Number.isFinite(bytes) ? bytes : undefined };
     },

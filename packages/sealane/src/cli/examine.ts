@@ -45,7 +45,7 @@ export async function* examine(context: CliContext): AsyncGenerator<Check> {
   }
   const reached = await attempt(
     'service',
-    () => service.get<unknown>('/healthz'),
+    () => service.get<{ readonly status: unknown }>('/healthz', {}, ['status']),
     () => `answers on ${url}`,
   );
   if (!isNamed) yield await checkPort(config, reached.ok);

@@ -54,8 +54,9 @@ test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const)('a copy that %s stops leaves no file', async (signal, expected) => {
-  await using service = await startScriptedService(({ response }) => {
-    response.writeHead(200, { 'content-type': 'application/octet-stream' });
+  await using service = await startScriptedService(({ response, path }) => {
+    const type = path === '/admin/backup' ? 'application/octet-stream' : 'application/x-ndjson';
+    response.writeHead(200, { 'content-type': type });
     response.write(Buffer.alloc(100_000));
   });
   using cli = setUpCli(service);
@@ -73,7 +74,10 @@ test.each([
 });
 
 test('a place that cannot be written is told in words', async () => {
-  await using service = await startScriptedService(({ response }) => void response.end('{}\n'));
+  await using service = await startScriptedService(({ response }) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    response.end('{}\n');
+  });
   using cli = setUpCli(service);
   mkdirSync(join(cli.home, 'folder'));
   const write = (target: string) => cli.run(['tasks', 'export', '--force', '--output', target]);

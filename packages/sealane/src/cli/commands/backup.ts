@@ -85,7 +85,7 @@ const copyFromService = async (
 ): Promise<boolean> => {
   const service = await client();
   try {
-    const { body, bytes } = await service.download('/admin/backup');
+    const { body, bytes } = await service.download('/admin/backup', 'application/octet-stream');
     let done = 0;
     const counted = async function* () {
       for await (const chunk of body) {

@@ -95,7 +95,7 @@ test('a wrong key, an ill store and an ill agent are seen', async () => {
           { name: 'two', ok: false, detail: 'program not found: \u001B[31mfoo' },
         ],
       });
-    else json({ version: '1', store: 'SQLite' });
+    else json(path === '/healthz' ? { status: 'ok' } : { version: '1', store: 'SQLite' });
   });
   using cli = setUpCli(service);
   const { code, stdout } = await cli.run(['doctor']);

@@ -40,7 +40,9 @@ const exportTasks = async (
   { output, client }: ClientContext,
   { owner, context, output: file, force }: ExportOptions,
 ): Promise<ExitCode> => {
-  const { body } = await (await client()).download('/admin/export', { owner, contextId: context });
+  const { body } = await (
+    await client()
+  ).download('/admin/export', 'application/x-ndjson', { owner, contextId: context });
   let tasks = 0;
   const counted = async function* () {
     for await (const chunk of body) {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 import { expect, test } from 'vitest';
@@ -57,13 +58,31 @@ test.each([
     ['approvals'],
     ['invite', 'ann'],
     ['send', 'hi'],
+    ['export'],
+    ['backup', 'copy.db'],
   ]) {
-    const { code, stderr } = await cli.run(words);
-    expect({ words, code, stderr }).toEqual({
+    const { code, stdout, stderr } = await cli.run(words);
+    expect({ words, code, stdout, stderr }).toEqual({
       words,
       code: 1,
+      stdout: '',
       stderr: expect.stringMatching(/answered (something that no service says|neither)[^]*check --url/),
     });
   }
-  expect(await cli.run(['doctor'])).toMatchObject({ code: 1, stderr: '' });
+  expect(await cli.run(['doctor'])).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/✗ service .*something that no service says\.\n.*check --url[^✓]*$/),
+    stderr: '',
+  });
+});
+
+test('a page that does not end is no copy and no export', async () => {
+  await using service = await startScriptedService(({ response }) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.write('<html>');
+  });
+  using cli = setUpCli(service);
+  for (const words of [['export'], ['export', '--output', 'tasks.jsonl'], ['backup', 'copy.db']])
+    expect(await cli.run(words)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('check --url') });
+  expect(readdirSync(cli.home)).toEqual([]);
 });
