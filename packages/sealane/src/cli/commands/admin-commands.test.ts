@@ -159,6 +159,12 @@ describe('sealane lanes', () => {
       code: 2,
       stderr: expect.stringContaining('Name a lane, or an agent'),
     });
+    expect(await cli.run(['lanes', 'pause', 'echo//ann/c', '--agent', 'echo'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /A lane and --agent are both given: keep one[^]*next: {2}sealane lanes pause --help/,
+      ),
+    });
   });
 });
 

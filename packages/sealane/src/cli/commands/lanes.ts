@@ -67,7 +67,9 @@ export const addLanesCommand = (program: Command, run: RunCommand<ClientContext>
       )
       .action((lane: string | undefined, { agent }: { readonly agent?: string }, command: Command) =>
         run(command, async ({ output, client }) => {
-          if ((lane === undefined) === (agent === undefined))
+          if (lane !== undefined && agent !== undefined)
+            throw usageError('A lane and --agent are both given: keep one of them.');
+          if (lane === undefined && agent === undefined)
             throw usageError('Name a lane, or an agent with --agent.', typed('lanes', 'list'));
           const target = lane === undefined ? { agent } : { lane };
           const answer = await (await client()).post<{ readonly paused: boolean }>(`/admin/lanes/${verb}`, target);
