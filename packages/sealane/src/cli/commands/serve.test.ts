@@ -93,6 +93,16 @@ test('a port that is taken is told with who has it and another one', async () =>
   if (process.platform === 'linux') expect(stderr).toContain(`(process ${process.pid})`);
 });
 
+test('a host that nobody knows is told with the setting and with one that works', async () => {
+  using cli = setUpCli();
+  expect(await cli.run(['serve', '--port', '0', '--host', 'nosuch.invalid', '--insecure-http'])).toMatchObject({
+    code: 1,
+    stderr:
+      'error: host is nosuch.invalid, which is no address and no name that this machine knows.\n' +
+      'next:  sealane serve --host 127.0.0.1\n',
+  });
+});
+
 test('a data folder that is in use is told with who has it', async () => {
   using cli = setUpCli();
   const service = await startService(cli);

@@ -122,6 +122,11 @@ const explainStart = (error: unknown, { host, port, grpcPort, dataDir }: Config)
       cause: error,
       next: typed('serve', '--host', '127.0.0.1'),
     });
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new CliError('conflict', `host is ${host}, which is no address and no name that this machine knows.`, {
+      cause: error,
+      next: typed('serve', '--host', '127.0.0.1'),
+    });
   if (error instanceof SealaneError && error.code === 'store-locked') {
     const { pid } = error.facts;
     return new CliError(
