@@ -11,7 +11,7 @@ import {
 
 import { createApiClient, type ApiClient } from './api-client.ts';
 import { homeFolder } from './home-folder.ts';
-import { usageError } from './cli-error.ts';
+import { CliError, toCliError, usageError } from './cli-error.ts';
 import { createOutput, type Output } from './output.ts';
 
 /** The options that every command takes. */
@@ -87,9 +87,20 @@ export const createCliContext = (options: GlobalOptions, env: NodeJS.ProcessEnv 
   const keyFor = async (url: string): Promise<string | undefined> => {
     const given = options.key ?? (env.SEALANE_API_KEY || undefined);
     if (given !== undefined) return given;
-    const { config } = load();
-    const isOurs = isLoopback(new URL(url).hostname) || url === config.publicUrl || url === urlOf(config);
-    return isOurs ? (await adminKey()).key : undefined;
+    try {
+      const { config } = load();
+      const isOurs = isLoopback(new URL(url).hostname) || url === config.publicUrl || url === urlOf(config);
+      return isOurs ? (await adminKey()).key : undefined;
+    } catch (error) {
+      const { code, message, next } = toCliError(error);
+      // The address is known already: a key that is given leaves nothing to look for.
+      throw code === 'bad-config'
+        ? new CliError(code, message, {
+            cause: error,
+            next: `${next}   # or do without it: --key KEY, or export SEALANE_API_KEY=KEY`,
+          })
+        : error;
+    }
   };
 
   return {

@@ -171,3 +171,17 @@ test("the data folder's admin key goes to this machine, and to no other", async 
     code: 0,
   });
 });
+
+test('a configuration that is wrong says how a call goes through without it', async () => {
+  await using service = await startScriptedService(({ json }) => json({ keys: [] }));
+  using cli = setUpCli();
+  mkdirSync(join(cli.home, '.sealane'), { mode: 0o700 });
+  writeFileSync(join(cli.home, '.sealane', 'sealane.yaml'), 'port: seven\n');
+  expect(await cli.run(['keys', '--url', service.url])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /port must be a number[^]*next: {2}sealane config check {3}# or do without it: --key KEY/,
+    ),
+  });
+  expect(await cli.run(['keys', '--url', service.url, '--key', 'sl_test_key'])).toMatchObject({ code: 0 });
+});
