@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, renameSync } from 'node:fs';
-import { link, open, rename, rm, stat } from 'node:fs/promises';
+import { link, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import { otherKindOf } from '#config';
@@ -104,7 +104,13 @@ const obstacleAt = async (target: string, force: boolean): Promise<CliError | un
     return new CliError('store-unwritable', `${target} is ${otherKind}.`, {
       next: otherKind === 'a folder' ? 'name a file in it' : 'choose another name: only a file can be replaced',
     });
-  return facts && !force ? alreadyThere(target) : undefined;
+  if (!facts) return undefined;
+  if (!force) return alreadyThere(target);
+  // Its name would be given to the new file, and what it leads to would stay as it is.
+  const isLink = (await lstat(target)).isSymbolicLink();
+  return isLink
+    ? new CliError('store-unwritable', `${target} is a link.`, { next: 'name the file itself that is to be replaced' })
+    : undefined;
 };
 
 const alreadyThere = (target: string): CliError =>

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -135,6 +145,8 @@ test.runIf(process.platform !== 'win32')(
     const { url } = await startService(cli);
     execFileSync('mkfifo', [join(cli.home, 'pipe')]);
     symlinkSync('pipe', join(cli.home, 'link'));
+    writeFileSync(join(cli.home, 'file'), 'as it was');
+    symlinkSync('file', join(cli.home, 'link-to-file'));
     mkdirSync(join(cli.home, 'folder'));
     for (const words of [
       ['backup', 'TARGET'],
@@ -154,5 +166,10 @@ test.runIf(process.platform !== 'win32')(
         }
     expect(statSync(join(cli.home, 'pipe')).isFIFO()).toBe(true);
     expect(lstatSync(join(cli.home, 'link')).isSymbolicLink()).toBe(true);
+    expect(await cli.run(['export', '--output', 'link-to-file', '--force', '--url', url])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/link-to-file is a link\.\nnext: {2}name the file itself/),
+    });
+    expect(lstatSync(join(cli.home, 'link-to-file')).isSymbolicLink()).toBe(true);
   },
 );
