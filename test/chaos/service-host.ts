@@ -34,14 +34,20 @@ export interface HostConfig {
   readonly sabotage?: 'split-lanes' | 'no-fence';
 }
 
+/** Longer than any test: by its own clock the service never loses its lease. */
+const FOR_LONG_MS = 3_600_000;
+
 const config = JSON.parse(process.argv[2] ?? '') as HostConfig;
 const { store, concurrency, taskTimeoutMs } = config;
 const audit = openAuditWriter(config.auditFile);
 const connector = createAuditedAgent(audit, { splitsLanes: config.sabotage === 'split-lanes' });
 const storage = store.kind === 'sqlite' ? await openSqlite(store) : await openPostgres(store);
 
+const { leaseMs = 0 } = config.settings;
+const isUnfenced = config.sabotage === 'no-fence';
+
 const sealane = await createSealane({
-  store: config.sabotage === 'no-fence' ? withoutFence(storage) : storage,
+  store: isUnfenced ? withoutFence(storage, leaseMs) : storage,
   agents: {
     fail: { connector, default: true, recovery: 'fail', concurrency, taskTimeoutMs },
     retry: { connector, recovery: 'retry', concurrency, taskTimeoutMs },
@@ -50,7 +56,7 @@ const sealane = await createSealane({
     }),
   },
   adminKey: config.adminKey,
-  settings: config.settings,
+  settings: isUnfenced ? { ...config.settings, leaseMs: FOR_LONG_MS } : config.settings,
   ratePerMinute: 1e9,
   log: pino({ level: 'warn' }, pino.destination(2)),
 });
