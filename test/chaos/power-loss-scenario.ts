@@ -2,10 +2,14 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { type A2aClient, createA2aClient } from './a2a-client.ts';
 import { createWorld } from './chaos-world.ts';
 import { summaryOf } from './kill-scenario.ts';
 import { createLoad } from './load.ts';
 import { preparePowerLoss } from './power-loss.ts';
+
+/** Nobody listens there. */
+const NOWHERE = 'http://127.0.0.1:9';
 
 export interface PowerLossTally {
   /** Writes that were not synced when the power went, over all rounds. */
@@ -41,10 +45,11 @@ export const powerLossScenario = async (options: {
   const power = preparePowerLoss(world.folder, dbOf(world.folder));
   let service = world.start({ env: power.env });
   await service.ready;
+  const nobody = Promise.withResolvers<A2aClient>();
   await using load = createLoad({
     ledger: world.ledger,
     random: random.fork('load'),
-    target: world.target,
+    target: () => Promise.race([world.target(), nobody.promise]),
     lanes: { fail: 8, retry: 8 },
     orderOf: (draw) => (draw.chance(0.15) ? `huge ${draw.between(20_000, 200_000)}` : `work ${draw.between(0, 10)} 2`),
     // As fast as it goes: the WAL must fill up for a checkpoint to come.
@@ -79,6 +84,13 @@ export const powerLossScenario = async (options: {
     const struck = strike(loses);
     if (round % 4 >= 2) await interruptStart(loses);
     service = world.start({ env: power.env });
+    try {
+      await service.ready;
+    } catch (error) {
+      // It does not start any more, with what it has left: the clients, too, have to end.
+      nobody.resolve(createA2aClient(NOWHERE, ''));
+      throw error;
+    }
     await load.pause();
     await world.settle(30_000);
     const evidence = await world.check();

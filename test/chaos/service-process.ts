@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +22,9 @@ export interface ServiceProcess {
   pause(): void;
   resume(): void;
 }
+
+/** So much of what it said last. */
+const SHOWN = 2000;
 
 const HOST = fileURLToPath(new URL('service-host.ts', import.meta.url));
 
@@ -79,5 +82,5 @@ const whenReady = async (child: ChildProcess, name: string, log: string): Promis
     const [, port] = /^ready (\d+)$/.exec(line) ?? [];
     if (port !== undefined) return { url: `http://127.0.0.1:${port}` };
   }
-  throw new Error(`The service ${name} ended before it was ready; see ${log}.`);
+  throw new Error(`The service ${name} ended before it was ready: ${readFileSync(log, 'utf8').slice(-SHOWN)}`);
 };
