@@ -1,12 +1,27 @@
 import { randomUUID } from 'node:crypto';
 
-import { createEchoAgent, SealaneError } from 'sealane';
+import { type AgentConnector, createEchoAgent, SealaneError } from 'sealane';
 import { openStore } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { eager, soon, withoutAnswer, withTasks } from './support/early-runs.ts';
 import { createGateAgent } from './support/gate-agent.ts';
-import { openService } from './support/service.ts';
+import { openService, type TestService } from './support/service.ts';
+
+/** A lane that nobody runs in, paused behind the back of the dispatcher, as by another instance. */
+const pauseLane = async (
+  { client, admin, caller }: TestService,
+  connector: AgentConnector,
+  gate: ReturnType<typeof createGateAgent>,
+) => {
+  const contextId = randomUUID();
+  const lane = connector.session({ owner: caller.owner, tenant: '', agent: 'gate', contextId });
+  const { id } = await client.submit('in the way', { contextId });
+  await admin.post('/lanes/pause', { lane });
+  (await gate.started('in the way')).end();
+  await expect.poll(async () => (await client.get(id)).status.state).toBe('TASK_STATE_COMPLETED');
+  return { contextId, resume: () => admin.post('/lanes/resume', { lane }) };
+};
 
 describe('a run that begins before its task is stored', () => {
   it('is in vain where its turn has to wait: it is stopped, and another begins when it is its turn', async () => {
@@ -14,15 +29,8 @@ describe('a run that begins before its task is stored', () => {
     const gate = createGateAgent();
     const connector = eager(gate);
     await using service = await openService({ store: storage, agents: { gate: { connector, concurrency: 2 } } });
-    const { client, admin } = service;
-    const contextId = randomUUID();
-    const session = connector.session({ owner: service.caller.owner, tenant: '', agent: 'gate', contextId });
-    // Paused behind the back of the dispatcher, as by another instance.
-    const paused = await client.submit('in the way', { contextId });
-    await admin.post('/lanes/pause', { lane: session });
-    (await gate.started('in the way')).end();
-    await expect.poll(async () => (await client.get(paused.id)).status.state).toBe('TASK_STATE_COMPLETED');
-
+    const { client } = service;
+    const { contextId, resume } = await pauseLane(service, connector, gate);
     const task = await client.submit('waits', { contextId });
     expect(task.status.state).toBe('TASK_STATE_SUBMITTED');
     const vain = await gate.started('waits');
@@ -36,7 +44,7 @@ describe('a run that begins before its task is stored', () => {
     for (const run of began) run.end();
     for (const other of await Promise.all(others)) expect(other.status.state).toBe('TASK_STATE_COMPLETED');
 
-    await admin.post('/lanes/resume', { lane: session });
+    await resume();
     (await gate.startedAt(4)).end();
     await expect.poll(async () => (await client.get(task.id)).status.state).toBe('TASK_STATE_COMPLETED');
     expect(gate.begun.filter((text) => text === 'waits')).toHaveLength(2);
@@ -149,16 +157,11 @@ describe('a run that begins before its task is stored', () => {
       },
     };
     await using service = await openService({ store: storage, agents: { gate: { connector, concurrency: 8 } } });
-    const { client, admin, sealane } = service;
-    const contextId = randomUUID();
-    const session = connector.session({ owner: service.caller.owner, tenant: '', agent: 'gate', contextId });
-    const first = await client.submit('in the way', { contextId });
-    await admin.post('/lanes/pause', { lane: session });
-    (await gate.started('in the way')).end();
-    await expect.poll(async () => (await client.get(first.id)).status.state).toBe('TASK_STATE_COMPLETED');
+    const { client, sealane } = service;
+    const { contextId, resume } = await pauseLane(service, connector, gate);
     const task = await client.submit('waits', { contextId });
     const vain = await gate.startedAt(1);
-    await admin.post('/lanes/resume', { lane: session });
+    await resume();
     (await gate.startedAt(2)).end();
     await expect.poll(async () => (await client.get(task.id)).status.state).toBe('TASK_STATE_COMPLETED');
     sealane.replaceAgents({ echo: createEchoAgent() });

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { openStore, type Storage } from 'sealane/store';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createGateAgent, type GatedRun } from './support/gate-agent.ts';
 import { openService } from './support/service.ts';
 
@@ -47,18 +47,32 @@ const losing = (storage: Storage, isReady: Promise<void>) => {
   return { store, lose, bury };
 };
 
-it('a run that loses its lease while its last words are on their way does not end its task', async () => {
-  await using storage = await openStore('memory');
+/** A run is at work, and its store, which does not answer it until it is `ready`, is about to let its lease go. */
+const openLosing = async ({
+  ignoresAbort = false,
+  settings = {},
+}: {
+  readonly ignoresAbort?: boolean;
+  readonly settings?: { readonly cancelGraceMs?: number };
+}) => {
+  const storage = await openStore('memory');
+  onTestFinished(() => storage.close());
   const ready = Promise.withResolvers<void>();
   const { store, lose, bury } = losing(storage, ready.promise);
-  const gate = createGateAgent();
-  await using service = await openService({
+  const gate = createGateAgent({ ignoresAbort });
+  const service = await openService({
     store,
     agents: { gate: { connector: gate.connector, recovery: 'retry' } },
-    settings: { leaseMs: 600_000, renewMs: 20, pollMs: 20, retryMs: 1 },
+    settings: { leaseMs: 600_000, renewMs: 20, pollMs: 20, retryMs: 1, ...settings },
   });
-  const working = service.client.send('work');
-  const run = await gate.startedAt(0);
+  onTestFinished(() => service.close());
+  const { client } = service;
+  const working = client.send('work');
+  return { client, gate, working, run: await gate.startedAt(0), ready, lose, bury };
+};
+
+it('a run that loses its lease while its last words are on their way does not end its task', async () => {
+  const { gate, working, run, ready, lose, bury } = await openLosing({});
   await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: 'done' }] } });
   // The write is under way by then, and the end waits for it.
   await new Promise(setImmediate);
@@ -82,17 +96,7 @@ it.each<readonly [what: string, wait: (run: GatedRun) => Promise<void>]>([
 ])(
   'a run that waits to %s while its store does not answer is told that its lease is lost, and is over before another begins',
   async (_what, wait) => {
-    await using storage = await openStore('memory');
-    const ready = Promise.withResolvers<void>();
-    const { store, lose, bury } = losing(storage, ready.promise);
-    const gate = createGateAgent({ ignoresAbort: true });
-    await using service = await openService({
-      store,
-      agents: { gate: { connector: gate.connector, recovery: 'retry' } },
-      settings: { leaseMs: 600_000, renewMs: 20, pollMs: 20, retryMs: 1 },
-    });
-    const working = service.client.send('work');
-    const run = await gate.startedAt(0);
+    const { gate, working, run, ready, lose, bury } = await openLosing({ ignoresAbort: true });
     const told = expect(wait(run).finally(() => run.end())).rejects.toThrow(/another instance/);
     await lose();
     await told;
@@ -106,20 +110,13 @@ it.each<readonly [what: string, wait: (run: GatedRun) => Promise<void>]>([
 );
 
 it('a run that loses its lease while it is ended by force writes nothing: whoever takes over ends its task', async () => {
-  await using storage = await openStore('memory');
-  const ready = Promise.withResolvers<void>();
-  const { store, lose, bury } = losing(storage, ready.promise);
-  const gate = createGateAgent({ ignoresAbort: true });
-  await using service = await openService({
-    store,
-    agents: { gate: { connector: gate.connector, recovery: 'retry' } },
-    settings: { leaseMs: 600_000, renewMs: 20, pollMs: 20, retryMs: 1, cancelGraceMs: 20 },
+  const { client, working, run, ready, lose, bury } = await openLosing({
+    ignoresAbort: true,
+    settings: { cancelGraceMs: 20 },
   });
-  const working = service.client.send('work');
-  const run = await gate.startedAt(0);
   await run.io.emit({ kind: 'artifact', artifact: { artifactId: 'a', parts: [{ text: 'half' }] } });
   await new Promise(setImmediate);
-  await service.client.cancel(run.turn.taskId);
+  await client.cancel(run.turn.taskId);
   // The time that it has to die is over by then, and its end waits for what it has said.
   await setTimeout(100);
   await lose();
