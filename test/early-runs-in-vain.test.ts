@@ -38,6 +38,9 @@ describe('a run that begins before its task is stored', () => {
     await expect(vain.io.remember({ pid: 1 })).rejects.toThrow('began early');
     const said = vain.io.emit({ kind: 'status', message: vain.io.say('for nothing') });
     await expect(said).rejects.toThrow('began early');
+    // One turn has begun so far, after its wait; this one still waits.
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    expect(metrics).toContain('sealane_wait_seconds_count{agent="gate"} 1\n');
     // Its slot is free: there are two.
     const others = ['elsewhere', 'and there'].map((text) => client.send(text));
     const began = await Promise.all([gate.started('elsewhere'), gate.started('and there')]);
