@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import { Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '@a2a-js/sdk';
 import {
   AgentEvent,
@@ -9,7 +7,6 @@ import {
   type RequestContext,
 } from '@a2a-js/sdk/server';
 import { createExecutorAgent } from 'sealane/executor';
-import { type Admission, openStore } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { openService } from './support/service.ts';
@@ -58,68 +55,6 @@ describe('an executor of the SDK that', () => {
       artifacts: [{ artifactId: 'a', parts: [{ text: 'the answer' }] }],
       metadata: { tokens: 3 },
     });
-  });
-
-  it('touches nothing outside can answer before its task is stored, with it', async () => {
-    await using storage = await openStore('memory');
-    const answered: boolean[] = [];
-    const store = {
-      ...storage,
-      tasks: {
-        ...storage.tasks,
-        admit: (admission: Admission) => {
-          answered.push(admission.answer !== undefined);
-          return storage.tasks.admit(admission);
-        },
-      },
-    };
-    const execute: Execute = async (_context, bus) => {
-      bus.publish(artifact('the answer', { lastChunk: true }));
-      bus.publish(status('TASK_STATE_COMPLETED'));
-    };
-    const executor = { execute, cancelTask: async () => undefined };
-    const agents = {
-      early: { connector: createExecutorAgent(executor, { startsEarly: true }), default: true },
-      other: createExecutorAgent(executor),
-    };
-    await using service = await openService({ store, agents });
-    const other = service.client.with({ path: '/agents/other' });
-    for (const task of [await service.client.send('go'), await other.send('go')]) {
-      expect(task).toMatchObject({
-        status: { state: 'TASK_STATE_COMPLETED' },
-        artifacts: [{ artifactId: 'a', parts: [{ text: 'the answer' }] }],
-      });
-    }
-    expect(answered).toEqual([true, false]);
-  });
-
-  it('began in vain is not told to cancel the task that it runs later', async () => {
-    await using storage = await openStore('memory');
-    const canceled: string[] = [];
-    const executions: PromiseWithResolvers<void>[] = [];
-    const execute: Execute = async (_context, bus) => {
-      const working = Promise.withResolvers<void>();
-      executions.push(working);
-      await working.promise;
-      bus.publish(status('TASK_STATE_COMPLETED'));
-    };
-    const executor = { execute, cancelTask: async (id: string) => void canceled.push(id) };
-    const connector = createExecutorAgent(executor, { startsEarly: true });
-    await using service = await openService({ store: storage, agents: { early: { connector, concurrency: 4 } } });
-    const { client, admin, caller } = service;
-    const contextId = randomUUID();
-    const lane = connector.session({ owner: caller.owner, tenant: '', agent: 'early', contextId });
-    const first = await client.submit('first', { contextId });
-    await admin.post('/lanes/pause', { lane });
-    executions[0]?.resolve();
-    await expect.poll(async () => (await client.get(first.id)).status.state).toBe('TASK_STATE_COMPLETED');
-    const second = await client.submit('second', { contextId });
-    await admin.post('/lanes/resume', { lane });
-    await expect.poll(() => executions.length).toBe(3);
-    executions[1]?.resolve();
-    executions[2]?.resolve();
-    await expect.poll(async () => (await client.get(second.id)).status.state).toBe('TASK_STATE_COMPLETED');
-    expect(canceled).toEqual([]);
   });
 
   it('closes an artifact with an empty chunk completes', async () => {

@@ -154,12 +154,6 @@ export interface AgentConnector {
   answersDirectly?(message: Message): boolean;
   /** True: a message to a working task goes into `inbox`. */
   readonly steerable?: boolean;
-  /**
-   * True: a run touches nothing outside before its `remember` has answered, or nothing at all. It begins before its task is
-   * stored then, and if it answers at once, both are stored in one step. It may have been in vain, where its turn has to
-   * wait or is refused: then it is aborted, and another begins when it is its turn.
-   */
-  readonly startsEarly?: boolean;
   /** Only where the configuration gives us the right to decide. */
   readonly approvals?: Approvals;
   health?(): Promise<Health>;

@@ -9,15 +9,14 @@ import type { EngineSettings } from './settings.ts';
  * task gets a slot only when no lane of its agent waits for one, so nobody overtakes.
  */
 export interface Dispatcher {
-  /** A slot for a turn of this agent, or nothing. It must be used by `occupy` or given back by `giveBack`. */
-  slotFor(agent: AgentName): Slot | undefined;
-  giveBack(agent: AgentName): void;
-  /** A run that was not claimed here occupies a slot all the same. */
-  seat(agent: AgentName): void;
+  /** Takes a slot for a turn of this agent; nothing when none is free. The caller must `release` it. */
+  reserve(agent: AgentName): Slot | undefined;
+  /** Takes a slot for a run that goes on in any case, even beyond the limit. */
+  occupy(agent: AgentName): void;
+  /** Gives a slot back: its run is over, or its turn has to wait. */
+  release(agent: AgentName): void;
   /** Some lane may be ready, or a slot is free: claim what can run. */
   kick(): void;
-  /** A run of this agent is over. */
-  vacate(agent: AgentName): void;
   runningOf(agent: AgentName): number;
   setPaused(agents: readonly AgentName[]): void;
   start(): void;
@@ -37,12 +36,9 @@ export const createDispatcher = (options: {
 }): Dispatcher => {
   const { store, registry, lease, settings, now } = options;
   const used = new Map<AgentName, number>();
-  /** Agents of whom more turns may be waiting than the last claim could take. */
+  /** Agents for which more turns may be waiting than the last claim could take. */
   const backlog = new Set<AgentName>();
-  /**
-   * The order in which agents are asked for. Who was goes behind the others, and who got a slot behind those who did
-   * not, so that none starves.
-   */
+  /** An agent that was just asked moves to the back of the queue, so that no agent starves. */
   const places = new Map<AgentName, number>();
   let lastPlace = 0;
   let usedInAll = 0;
@@ -64,24 +60,24 @@ export const createDispatcher = (options: {
   const freeOf = (agent: AgentName, concurrency: number): number =>
     Math.max(0, Math.min(concurrency - (used.get(agent) ?? 0), settings.slots - usedInAll));
 
-  /** The agents that there is room for, but for those `inVain`; with the number of slots that each could use. */
-  const agentsWithRoom = (inVain: ReadonlySet<AgentName>): { readonly name: AgentName; readonly room: number }[] =>
+  /** The agents with free slots, without those of `idle`; with the number of slots that each could use. */
+  const agentsWithRoom = (idle: ReadonlySet<AgentName>): { readonly name: AgentName; readonly room: number }[] =>
     registry
       .list()
-      .filter(({ name }) => !paused.has(name) && !inVain.has(name))
+      .filter(({ name }) => !paused.has(name) && !idle.has(name))
       .map(({ name, concurrency }) => ({ name, room: freeOf(name, concurrency) }))
       .filter(({ room }) => room > 0)
       .toSorted((one, other) => (places.get(one.name) ?? 0) - (places.get(other.name) ?? 0));
 
-  /** Claims what it can; an agent that nothing waits for is `inVain` from then on. False: nobody is left to ask for. */
-  const claimOnce = async (mayWait: boolean, inVain: Set<AgentName>): Promise<boolean> => {
+  /** Claims what it can, and adds agents without waiting turns to `idle`. False: no agent is left to ask for. */
+  const claimOnce = async (mayWait: boolean, idle: Set<AgentName>): Promise<boolean> => {
     if (!lease.isValid()) return false;
     // Reserved before the call, so that admissions meanwhile do not take them too. Half of what is free, so that they
     // still find some; and when nobody is known to wait, one, to look. Where slots are short, not all can be asked for
     // at once.
     const free: Record<AgentName, number> = {};
     let left = settings.slots - usedInAll;
-    for (const { name, room } of agentsWithRoom(inVain)) {
+    for (const { name, room } of agentsWithRoom(idle)) {
       if (left < 1) break;
       const wanted = mayWait || backlog.has(name) ? Math.ceil(room / 2) : 1;
       free[name] = Math.min(wanted, left);
@@ -102,7 +98,7 @@ export const createDispatcher = (options: {
         if (got > 0 && got === free[agent]) backlog.add(agent);
         else backlog.delete(agent);
         if (got > 0) goToTheEnd(agent);
-        else inVain.add(agent);
+        else idle.add(agent);
       }
     }
     for (const item of claimed) options.onClaimed(item, instance);
@@ -115,9 +111,9 @@ export const createDispatcher = (options: {
         isKicked = false;
         const mayWait = isReady;
         isReady = false;
-        const inVain = new Set<AgentName>();
+        const idle = new Set<AgentName>();
         let isAnybodyLeft = true;
-        while (isAnybodyLeft && !isStopped) isAnybodyLeft = await claimOnce(mayWait, inVain);
+        while (isAnybodyLeft && !isStopped) isAnybodyLeft = await claimOnce(mayWait, idle);
       } while (isKicked && !isStopped);
     } catch (error) {
       options.onProblem(error);
@@ -131,7 +127,7 @@ export const createDispatcher = (options: {
   };
 
   return {
-    slotFor: (agent) => {
+    reserve: (agent) => {
       const entry = registry.find(agent);
       if (!entry || isStopped || paused.has(agent) || backlog.has(agent) || !lease.isValid()) return undefined;
       if (freeOf(agent, entry.concurrency) < 1) {
@@ -141,12 +137,8 @@ export const createDispatcher = (options: {
       take(agent, 1);
       return { instance: lease.instance };
     },
-    giveBack: (agent) => {
-      take(agent, -1);
-      if (backlog.has(agent)) kick(true);
-    },
-    seat: (agent) => take(agent, 1),
-    vacate: (agent) => {
+    occupy: (agent) => take(agent, 1),
+    release: (agent) => {
       take(agent, -1);
       // With a limit per owner, a lane that was passed over may run now, and nobody else will say so.
       if (backlog.size > 0 || settings.ownerRunning > 0) kick(true);
@@ -159,7 +151,7 @@ export const createDispatcher = (options: {
     },
     start: () => {
       isStopped = false;
-      // Behind lost hints, and for retries whose time has come.
+      // Polls as a fallback for lost notifications and for retries that are due.
       poll = setInterval(() => kick(false), settings.pollMs);
       poll.unref();
       kick(true);

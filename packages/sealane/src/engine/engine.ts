@@ -1,23 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { LookAhead } from '#agents';
-import {
-  type Admission,
-  type Admitted,
-  type InstanceId,
-  type PushConfigStore,
-  type Result,
-  type Run,
-  startedRun,
-  type Storage,
-  type TaskId,
-  type TaskStore,
-} from '#store';
+import type { InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
-import { EarlyPersist } from './early-persist.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createJanitor } from './janitor.ts';
 import { createLease } from './lease.ts';
@@ -82,19 +70,7 @@ export interface EngineParts {
   isStopping(): boolean;
   /** Starts a run whose slot is taken; `instance` is whose it is in the store. */
   begin(run: Run, instance: InstanceId, ahead?: LookAhead): void;
-  /** Starts the run of a turn whose slot is taken, and admits it meanwhile. */
-  beginEarly(admission: Admission, entry: AgentEntry, ahead?: LookAhead): EarlyRun;
 }
-
-/** A run that has begun before its task is stored. */
-export interface EarlyRun {
-  readonly admitted: Promise<Result<Admitted>>;
-  /** The turn has to wait, or there is none. */
-  abandon(): void;
-}
-
-/** What only the store knows of a turn that starts in its admission, until it says so. */
-const PROVISIONAL = { task: 0, lane: 0, epoch: 0, turn: 1, seq: 2 };
 
 /** The answer to a claim arrives well before this, or never. */
 const STRAY_MS = 30_000;
@@ -126,7 +102,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     store,
     runner: { settings, persist, observer, now, newId, past: (run, loss) => pastOf(store, run, loss) },
     instance: () => lease.instance,
-    onOver: (run) => dispatcher.vacate(run.agent),
+    onOver: (run) => dispatcher.release(run.agent),
     onProblem: onProblem('A run could not look into its log'),
   });
 
@@ -134,22 +110,16 @@ export const createEngine = (options: EngineOptions): Engine => {
     const entry = registry.find(run.agent);
     if (!lease.isValid() || instance !== lease.instance) {
       // Too late (that lease may be lost and another held by now): whoever reaps it decides.
-      dispatcher.vacate(run.agent);
+      dispatcher.release(run.agent);
       return;
     }
     if (!entry) {
       // Its agent was taken away while the store was asked. The run is ours, so nobody else will end it.
-      dispatcher.vacate(run.agent);
+      dispatcher.release(run.agent);
       void recover(run);
       return;
     }
     runs.start(run, entry, (turn, io) => entry.connector.run(turn, io, ahead));
-  };
-  const beginEarly = (admission: Admission, entry: AgentEntry, ahead?: LookAhead): EarlyRun => {
-    const early = new EarlyPersist({ store, persist, observer }, admission);
-    const run = startedRun(admission, PROVISIONAL);
-    const live = runs.start(run, entry, (turn, io) => entry.connector.run(turn, io, ahead), early);
-    return { admitted: early.admitted, abandon: () => live.stop('in-vain') };
   };
   const dispatcher = createDispatcher({
     store,
@@ -184,7 +154,7 @@ export const createEngine = (options: EngineOptions): Engine => {
         newId,
         start: (run, entry, beginning) => {
           // Recovered runs have no slot yet; they count, even beyond the limit, because they are running already.
-          dispatcher.seat(run.agent);
+          dispatcher.occupy(run.agent);
           runs.start(run, entry, beginning);
         },
         hold: (ms) => delay(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
@@ -206,7 +176,7 @@ export const createEngine = (options: EngineOptions): Engine => {
 
   const reap = async (): Promise<void> => {
     for (;;) {
-      const mine = { known: [...runs.ids(), ...recovering], heldBefore: now() - STRAY_MS };
+      const mine = { known: [...runs.held(), ...recovering], heldBefore: now() - STRAY_MS };
       const orphans = lease.isValid()
         ? await store.reap(lease.instance, now(), store.exclusive ? undefined : mine)
         : [];
@@ -243,7 +213,6 @@ export const createEngine = (options: EngineOptions): Engine => {
     newId,
     signal: stopping.signal,
     begin,
-    beginEarly,
     isStopping: () => isStopping,
   };
   return {

@@ -1,6 +1,6 @@
 import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
-import type { Admission, Admitted, CallFacts, Finished, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
+import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
 
 import { type AgentEntry, mayUse } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
@@ -16,15 +16,12 @@ export interface TakenIn {
   readonly again: boolean;
   /** Nothing can have happened to the task that would not be told from now on. */
   readonly isCurrent: boolean;
-  /** What came after `task`, if that was all. */
-  readonly finished: Finished | undefined;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 interface Entered {
   readonly admitted: Admitted;
-  /** Where its run has to begin, if it has not yet. */
   readonly slot: Slot | undefined;
   readonly ahead: LookAhead | undefined;
 }
@@ -33,8 +30,6 @@ interface Entered {
 interface Entering {
   readonly admitted: Promise<Result<Admitted>>;
   readonly ahead?: LookAhead | undefined;
-  /** Its run has begun, and has the slot; this is called if it should not have. */
-  readonly abandon?: () => void;
 }
 
 const NO_TASK: { readonly id?: string } = {};
@@ -86,22 +81,21 @@ export const createIntake = (
     enter: (slot: Slot | undefined) => Entering,
   ): Promise<Entered> => {
     // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
-    const slot = settings.ownerRunning > 0 ? undefined : dispatcher.slotFor(agent);
+    const slot = settings.ownerRunning > 0 ? undefined : dispatcher.reserve(agent);
     let entering: Entering | undefined;
     let result: Result<Admitted> | undefined;
     try {
       entering = enter(slot);
       result = await entering.admitted;
     } finally {
-      const isStarted = result?.ok && (result.value.run ?? result.value.finished);
-      if (!isStarted && entering?.abandon) entering.abandon();
-      else if (!isStarted && slot) dispatcher.giveBack(agent);
+      const isStarted = result?.ok && result.value.run;
+      if (!isStarted && slot) dispatcher.release(agent);
     }
     if (!result.ok) {
       parts.observer.refused?.({ agent, why: result.why });
       throw refusalOf(result.why, { ...context, laneWaiting: settings.laneWaiting });
     }
-    return { admitted: result.value, slot: entering.abandon ? undefined : slot, ahead: entering.ahead };
+    return { admitted: result.value, slot, ahead: entering.ahead };
   };
 
   const limits = { laneWaiting: settings.laneWaiting, ownerWaiting: settings.ownerWaiting };
@@ -140,11 +134,6 @@ export const createIntake = (
       if (request.idempotencyKey !== undefined) {
         admission.idempotency = { key: request.idempotencyKey, bodyHash: request.bodyHash ?? '' };
       }
-      // A task of a given name may be there, with a run of its own; and where a run is to be seen, the turn has to wait.
-      const mayBeEarly = connector.startsEarly === true;
-      const isBusy = mayBeEarly && runs.isBusy(session);
-      if (isBusy) runs.goFirst(session);
-      if (slot && mayBeEarly && givenId === undefined && !isBusy) return parts.beginEarly(admission, entry, ahead);
       return { admitted: store.admit(admission), ahead };
     });
   };
@@ -208,15 +197,12 @@ export const createIntake = (
     try {
       for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
       const { admitted, slot, ahead } = await enter(caller, request);
-      const { task, events, again, run, finished } = admitted;
+      const { task, events, again, run } = admitted;
       feed.publish(task.id, events);
       runs.observe(task.id, events);
-      if (!again) parts.observer.admitted?.({ agent: task.agent, isQueued: !run && !finished });
-      if (finished) feed.publish(task.id, finished.events, finished.task);
+      if (!again) parts.observer.admitted?.({ agent: task.agent, isQueued: !run });
       if (run && slot) parts.begin(run, slot.instance, ahead);
-      // What began early may be over when this is heard.
-      const isEarly = run !== undefined && slot === undefined;
-      return { task, again, isCurrent: !again && !isEarly, finished };
+      return { task, again, isCurrent: !again };
     } finally {
       parts.arrivals.end();
     }

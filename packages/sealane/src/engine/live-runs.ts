@@ -2,18 +2,12 @@ import { BriefMap, type Event } from '#domain';
 import type { InstanceId, Run, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
-import type { EarlyPersist } from './early-persist.ts';
 import type { StopReason } from './run-end.ts';
 import { type Beginning, type LiveRun, type RunnerDeps, startRun } from './runner.ts';
 
-/** The runs of this instance, by task. */
+/** The runs of this instance, by task and epoch: a lost run that is still alive and its successor are two entries. */
 export interface LiveRuns {
-  /** `early`: how a run writes that begins before its task is stored. */
-  start(run: Run, entry: AgentEntry, begin: Beginning, early?: EarlyPersist): LiveRun;
-  /** True: a run of this session is alive here. */
-  isBusy(session: string): boolean;
-  /** A turn of this session is about to be stored: a run that has begun before it has its task stored first. */
-  goFirst(session: string): void;
+  start(run: Run, entry: AgentEntry, begin: Beginning): LiveRun;
   /** Committed events that a live run may have to know of. */
   observe(id: TaskId, events: readonly Event[]): void;
   /** Hints from other instances: runs of these tasks look into their logs. */
@@ -21,7 +15,8 @@ export interface LiveRuns {
   stopAll(reason: StopReason): void;
   /** Resolves when everything that runs now, or everything of one agent, is over. */
   idle(entry?: AgentEntry): Promise<void>;
-  ids(): Iterable<TaskId>;
+  /** The tasks whose runs this instance knows to hold. */
+  held(): readonly TaskId[];
 }
 
 const PAGE = 256;
@@ -34,17 +29,23 @@ export const createLiveRuns = (options: {
   readonly onProblem: (error: unknown) => void;
 }): LiveRuns & { poll(): Promise<void> } => {
   const { store } = options;
-  const runs = new BriefMap<LiveRun>();
-  /** How many runs each session has here. More than one: only one of them holds the lane. */
-  const sessions = new BriefMap<{ runs: number; early: EarlyPersist | undefined }>();
-  /** Runs in vain that are not dead yet, though another of their task has begun. */
-  const outlived = new Set<LiveRun>();
-  /** Runs whose log has something for them that could not be read yet. */
+  /** The live runs of each task, at most one of each epoch. */
+  const runs = new BriefMap<readonly LiveRun[]>();
+  /** Runs whose log has events for them that could not be read yet. */
   const behind = new WeakSet<LiveRun>();
 
-  const all = (): readonly LiveRun[] => [...runs.values(), ...outlived];
+  const all = (): readonly LiveRun[] => runs.values().flat();
+  const held = (): readonly LiveRun[] => all().filter((live) => !live.isLost);
+  const of = (id: TaskId): readonly LiveRun[] => runs.get(id) ?? NONE;
 
-  /** A run follows its log from the number of its claim, so an early cancel or answer is never missed. */
+  const remove = (live: LiveRun): void => {
+    const { taskId } = live.run.token;
+    const others = of(taskId).filter((other) => other !== live);
+    if (others.length > 0) runs.set(taskId, others);
+    else runs.delete(taskId);
+  };
+
+  /** A run follows its log from the number of its claim, so it never misses an early cancel or answer. */
   const lookIntoLog = async (live: LiveRun): Promise<void> => {
     behind.add(live);
     for (;;) {
@@ -55,58 +56,45 @@ export const createLiveRuns = (options: {
     behind.delete(live);
   };
   const wake = (ids: readonly TaskId[]): void => {
-    for (const id of ids) {
-      const live = runs.get(id);
-      if (live) lookIntoLog(live).catch(options.onProblem);
-    }
+    for (const live of ids.flatMap(of)) lookIntoLog(live).catch(options.onProblem);
   };
 
   return {
-    start: (run, entry, begin, early) => {
+    start: (run, entry, begin) => {
       const { taskId } = run.token;
-      const before = runs.get(taskId);
-      if (before) outlived.add(before);
-      const live = startRun(early ? { ...options.runner, persist: early } : options.runner, entry, run, begin);
-      runs.set(taskId, live);
-      const session = sessions.get(run.session) ?? { runs: 0, early };
-      session.runs += 1;
-      sessions.set(run.session, session);
+      const live = startRun(options.runner, entry, run, begin);
+      runs.set(taskId, [...of(taskId), live]);
       void live.over.then(() => {
-        if (runs.get(taskId) === live) runs.delete(taskId);
-        else outlived.delete(live);
-        session.runs -= 1;
-        if (session.runs === 0) sessions.delete(run.session);
+        remove(live);
         options.onOver(run);
       });
       return live;
     },
-    isBusy: (session) => sessions.get(session) !== undefined,
-    goFirst: (session) => sessions.get(session)?.early?.admitNow(),
     observe: (id, events) => {
-      const live = runs.get(id);
-      if (!live || (events.at(-1)?.seq ?? 0) <= live.seenSeq) return;
-      // The answers of a shared store overtake each other: a message that is heard of first may be the second in the
-      // log. So the log is asked for messages; nothing that came before a cancel matters any more.
-      const isHeardInOrder = store.exclusive || events.some(({ event }) => event.kind === 'cancel-requested');
-      if (isHeardInOrder) live.observe(events);
-      else lookIntoLog(live).catch(options.onProblem);
+      for (const live of of(id)) {
+        if ((events.at(-1)?.seq ?? 0) <= live.seenSeq) continue;
+        // The answers of a shared store overtake each other: the message that arrives first may be the second in the
+        // log. So a run reads messages from the log; nothing that came before a cancel matters any more.
+        const isHeardInOrder = store.exclusive || events.some(({ event }) => event.kind === 'cancel-requested');
+        if (isHeardInOrder) live.observe(events);
+        else lookIntoLog(live).catch(options.onProblem);
+      }
     },
     wake,
     /**
-     * Behind lost hints: cancels of runs held here, answers to those that wait for one, messages to those that take
-     * them at any time, and logs that were not read.
+     * A fallback for lost hints: cancels of runs held here, answers to runs that wait for one, messages to runs that
+     * take them at any time, and logs that could not be read.
      */
     poll: async () => {
       if (runs.size === 0) return;
-      // Also where nobody else writes: a cancel may be committed together with the start of its turn, and heard first.
+      // Needed with a single process, too: a cancel may be committed together with the start of its turn, and its
+      // answer may arrive before that of the claim.
       wake(await store.interventions(options.instance()));
       if (store.exclusive) return;
-      wake(
-        runs
-          .values()
-          .filter((live) => live.isAsking || live.entry.connector.steerable === true || behind.has(live))
-          .map((live) => live.run.token.taskId),
-      );
+      for (const live of all()) {
+        const mayHaveNews = live.isAsking || live.entry.connector.steerable === true || behind.has(live);
+        if (mayHaveNews) lookIntoLog(live).catch(options.onProblem);
+      }
     },
     stopAll: (reason) => {
       for (const live of all()) live.stop(reason);
@@ -115,6 +103,8 @@ export const createLiveRuns = (options: {
       const waited = all().filter((live) => entry === undefined || live.entry === entry);
       await Promise.all(waited.map((live) => live.over));
     },
-    ids: () => runs.keys(),
+    held: () => held().map((live) => live.run.token.taskId),
   };
 };
+
+const NONE: readonly LiveRun[] = [];

@@ -23,5 +23,5 @@ export interface EngineObserver {
 export interface RunObserver {
   /** Handed to the agent, so that its own spans hang below ours. */
   readonly traceparent?: string;
-  ended(state: State | 'retry' | 'lost' | 'in-vain', reason?: string): void;
+  ended(state: State | 'retry' | 'lost', reason?: string): void;
 }

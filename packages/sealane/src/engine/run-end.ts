@@ -5,15 +5,7 @@ import type { Finished, Result } from '#store';
 import { copyJson, copyWords, textOfThrown } from './agent-words.ts';
 
 /** Why a run was told to stop. */
-export type StopReason =
-  | 'canceled'
-  | 'timeout'
-  | 'lost'
-  | 'in-vain'
-  | 'ended'
-  | 'shutdown'
-  | 'too-large'
-  | 'unwritable';
+export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' | 'too-large' | 'unwritable';
 
 export type EndEvent = NewEvent & { readonly kind: 'turn-ended' };
 
@@ -36,7 +28,6 @@ const STOPPED: Readonly<Record<StopReason, Stopped>> = {
   unwritable: { state: 'failed', reason: 'unwritable', text: 'What the agent said could not be stored.' },
   shutdown: { state: 'failed', reason: 'interrupted', text: 'The service stopped while the task was running.' },
   lost: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
-  'in-vain': { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
   ended: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
 };
 

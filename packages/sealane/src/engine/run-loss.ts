@@ -2,37 +2,29 @@ import { SealaneError } from '#domain';
 
 import { unwatched } from './run-output.ts';
 
-const WORDS = {
-  lost: 'This run was given to another instance.',
-  'in-vain': 'This run began early, and its turn has to wait.',
-};
-
-export type Loss = keyof typeof WORDS;
-
 /**
- * That a run is not ours any more. Nobody else may run while its agent is alive, and the store that its agent waits for
- * may be what is out of reach: so whoever waits is told at once, and not when the store answers.
+ * Records that this instance has lost a run. Another instance may start the run again as soon as the agent is dead here,
+ * and the store that the agent waits for may be unreachable: so every waiting call is rejected at once, and not when the
+ * store answers.
  */
 export class RunLoss {
-  why: Loss | undefined;
-  #error: SealaneError | undefined;
-  /** Those who wait. A promise for all of them would keep what each was answered until the run is over. */
+  /** What every call of the run gets from now on. */
+  error: SealaneError | undefined;
+  /** The calls that wait. One shared promise would keep all their answers alive until the run is over. */
   #waiting: Set<(why: SealaneError) => void> | undefined;
 
-  /** Answers what everybody is told from now on. */
-  tell(loss: Loss): SealaneError {
-    this.why ??= loss;
-    this.#error ??= new SealaneError('unavailable', WORDS[loss]);
-    for (const refuse of this.#waiting ?? []) refuse(this.#error);
+  tell(): SealaneError {
+    this.error ??= new SealaneError('unavailable', 'This run was given to another instance.');
+    for (const refuse of this.#waiting ?? []) refuse(this.error);
     this.#waiting = undefined;
-    return this.#error;
+    return this.error;
   }
 
-  /** What the store answers, if that comes while the run is ours. Nobody has to watch it. */
+  /** Answers what the store answers, or rejects as soon as the run is lost. A caller may ignore the rejection. */
   orTold<T>(answer: Promise<T>): Promise<T> {
     return unwatched(
       new Promise((resolve, reject) => {
-        if (this.#error) reject(this.#error);
+        if (this.error) reject(this.error);
         const waiting = (this.#waiting ??= new Set());
         waiting.add(reject);
         answer.then(resolve, reject).finally(() => waiting.delete(reject));

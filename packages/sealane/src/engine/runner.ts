@@ -36,6 +36,8 @@ export interface LiveRun {
   readonly seenSeq: number;
   /** It waits for its caller. */
   readonly isAsking: boolean;
+  /** Another instance holds it now: it is aborted, and writes nothing more. */
+  readonly isLost: boolean;
   /** Resolves when the run is dead and its lane has been released, or was lost to another instance. */
   readonly over: Promise<void>;
 }
@@ -119,10 +121,10 @@ class OneRun implements LiveRun {
   }
 
   stop(reason: StopReason): void {
-    const isLost = reason === 'lost' || reason === 'in-vain';
-    if (this.#loss.why || (this.#stopReason !== undefined && !isLost)) return;
+    const isLost = reason === 'lost';
+    if (this.#loss.error || (this.#stopReason !== undefined && !isLost)) return;
     this.#stopReason = reason;
-    if (isLost) this.#output.refuse(this.#loss.tell(reason));
+    if (isLost) this.#output.refuse(this.#loss.tell());
     this.#aborting?.abort(reason);
     this.#inbox?.close();
     if (isLost || reason === 'ended') return;
@@ -130,6 +132,10 @@ class OneRun implements LiveRun {
       // When the run is dead its end is written once more.
       void this.#forceEnd().catch((error: unknown) => this.#problem('A task could not be ended by force', error));
     }, this.#deps.settings.cancelGraceMs);
+  }
+
+  get isLost(): boolean {
+    return this.#loss.error !== undefined;
   }
 
   get signal(): AbortSignal {
@@ -171,11 +177,11 @@ class OneRun implements LiveRun {
       const result = await this.#loss.orTold(this.#deps.persist.remember(this.run.token, ref));
       if (result.ok) return;
     } catch (error) {
-      if (!this.#loss.why) this.#problem('A reference could not be remembered', error);
+      if (!this.#loss.error) this.#problem('A reference could not be remembered', error);
       throw error;
     }
     this.stop('lost');
-    throw this.#loss.tell('lost');
+    throw this.#loss.tell();
   }
 
   async #live(begin: Beginning): Promise<void> {
@@ -256,10 +262,10 @@ class OneRun implements LiveRun {
   async #conclude(end: TurnEnd | undefined): Promise<void> {
     const { token } = this.run;
     const { persist } = this.#deps;
-    if (this.#loss.why) return this.#watcher?.ended(this.#loss.why);
+    if (this.#loss.error) return this.#watcher?.ended('lost');
     let pending = await this.#output.close();
-    // The lease may have gone while a batch was on its way: whoever takes over decides, and not we.
-    if (this.#loss.why) return this.#watcher?.ended(this.#loss.why);
+    // The lease may have been lost while a batch was in flight: then the new holder decides how the turn ends.
+    if (this.#loss.error) return this.#watcher?.ended('lost');
     if (this.#hasEnded || this.#stopReason === 'ended') {
       await persist.release(token);
       return this.#watcher?.ended('failed', this.#stopReason);
@@ -281,7 +287,7 @@ class OneRun implements LiveRun {
     if (this.isAsking) pending = [...pending, BACK_TO_WORK];
     const { result, event } = await this.#finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
-    this.#watcher?.ended(result.ok ? result.value.task.state : (this.#loss.why ?? 'lost'), event.reason);
+    this.#watcher?.ended(result.ok ? result.value.task.state : 'lost', event.reason);
     if (result.ok) this.#tellEnd(result.value.task, event.reason, event === wished ? end?.detail : undefined);
   }
 
@@ -297,9 +303,9 @@ class OneRun implements LiveRun {
 
   /** The run does not die: its task ends now, and the lane waits for the run. */
   async #forceEnd(): Promise<void> {
-    if (this.#hasEnded || this.#loss.why) return;
+    if (this.#hasEnded || this.#loss.error) return;
     const pending = await this.#output.close();
-    if (this.#loss.why) return;
+    if (this.#loss.error) return;
     const { result } = await this.#finish(pending, { ...this.#stoppedEnd(this.#stopReason), forced: true }, false);
     this.#hasEnded = true;
     if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');

@@ -1,5 +1,5 @@
 import { type Event, isInterrupted, isTerminal, SealaneError, type Seq } from '#domain';
-import type { Finished, Scope, StoredTask } from '#store';
+import type { Scope, StoredTask } from '#store';
 
 import { directReplyOf } from './direct-reply.ts';
 import type { EngineParts } from './engine.ts';
@@ -83,11 +83,9 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   async function* directStream(
     caller: Caller,
     task: StoredTask,
-    signal: AbortSignal,
+    options: Waiting,
   ): AsyncGenerator<StreamItem, void, undefined> {
-    const settled = isSettled(task)
-      ? task
-      : await awaitSettled(caller, task, { waitMs: settings.waitMs, signal, isCurrent: false });
+    const settled = isSettled(task) ? task : await awaitSettled(caller, task, options);
     const message = directReplyOf(settled);
     yield message ? { kind: 'message', message } : { kind: 'task', seq: settled.seq, task: settled };
   }
@@ -105,18 +103,16 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
   return {
     send: async (caller, request, { wait, waitMs = settings.waitMs, signal = never() }) => {
-      const { task, again, isCurrent, finished } = await takeIn(caller, request);
+      const { task, again, isCurrent } = await takeIn(caller, request);
       const isDone = (again && isSettled(task)) || (!wait && !task.direct);
-      const settled =
-        finished?.task ?? (isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent }));
+      const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent });
       const message = directReplyOf(settled);
       return message ? { kind: 'message', message } : { kind: 'task', task: settled };
     },
 
     stream: async (caller, request, { lastEventId, signal = never() } = {}) => {
-      const { task, again, isCurrent, finished } = await takeIn(caller, request);
-      if (task.direct) return directStream(caller, finished?.task ?? task, signal);
-      if (finished) return wholeStream(task, finished);
+      const { task, again, isCurrent } = await takeIn(caller, request);
+      if (task.direct) return directStream(caller, task, { waitMs: settings.waitMs, signal, isCurrent });
       const follower = feed.follow(scopeOf(caller), task.id);
       const resumeAt = again && lastEventId !== undefined ? checkedEventId(lastEventId, task) : undefined;
       if (again && isSettled(task) && (resumeAt === undefined || resumeAt === task.seq)) {
@@ -222,16 +218,6 @@ async function* once(item: StreamItem | undefined): AsyncGenerator<StreamItem, v
 /** A question to the caller ends the stream of a send; a sign-in elsewhere does not. */
 const endsSend = ({ event: { event } }: Pick<FeedEvent, 'event'>): boolean =>
   event.kind !== 'artifact-added' && (isTerminal(event.state) || event.state === 'input-required');
-
-/** Of a task that was over when it was stored. */
-async function* wholeStream(task: StoredTask, { events }: Finished): AsyncGenerator<StreamItem, void, undefined> {
-  yield { kind: 'task', seq: task.seq, task };
-  const { id, contextId } = task;
-  for (const event of events) {
-    yield { kind: 'event', seq: event.seq, event, task: { id, contextId }, frames: new Map() };
-    if (endsSend({ event })) return;
-  }
-}
 
 /** For callers that stay to the end. One for each: listeners of a signal that everybody has would never go. */
 const never = (): AbortSignal => new AbortController().signal;

@@ -151,10 +151,7 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
       problem: (what) => problems.inc({ what }),
     },
     observer: {
-      admitted: ({ agent, isQueued }) => {
-        admittedOf(agent, String(isQueued)).add();
-        if (!isQueued) waitOf(agent).add(0);
-      },
+      admitted: ({ agent, isQueued }) => admittedOf(agent, String(isQueued)).add(),
       refused: ({ agent, why }) => refused.inc({ agent: agent ?? '', why }),
       taskEnded: ({ agent, state, reason }) => finishedOf(agent, state, reason ?? '').add(),
       appended: (appended) => {
@@ -165,8 +162,7 @@ export const createMetrics = (storage: Pick<Storage, 'upkeep' | 'onCommit'>, now
       runStarted: ({ agent, queuedAt, startedAt, attempt }) => {
         const begun = performance.now();
         countRun(agent, 1);
-        // One that starts in its admission is counted there: before that it may be in vain.
-        if (attempt === 1 && startedAt !== queuedAt) waitOf(agent).add(Math.max(0, now() - queuedAt) / 1000);
+        if (attempt === 1) waitOf(agent).add(Math.max(0, startedAt - queuedAt) / 1000);
         return {
           ended: (state) => {
             countRun(agent, -1);

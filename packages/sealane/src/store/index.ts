@@ -51,5 +51,4 @@ export type {
   TaskId,
   TaskStore,
 } from './task-store.ts';
-export { startedRun } from './steps/admission.ts';
 export { COUNT_LIMIT } from './task-store.ts';

@@ -1,12 +1,10 @@
-import { BriefMap, type Event, type NewEvent, type Seq } from '#domain';
+import type { Event, NewEvent, Seq } from '#domain';
 
 import type { Storage, Upkeep } from './storage.ts';
 import { assembleAdmitted } from './steps/admission.ts';
-import type { AdmitOutcome } from './steps/admit.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
 import { numbered } from './steps/event-log.ts';
-import { isSpliceable, spliced } from './steps/spliced.ts';
-import type { Admission, Admitted, Instant, Result, StoredTask, TaskId } from './task-store.ts';
+import type { Instant, Result, TaskId } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
 export interface Driver {
@@ -34,19 +32,8 @@ const mapped = <A, B>(result: Result<A>, map: (value: A) => B): Result<B> =>
 const committed = (events: readonly NewEvent[], lastSeq: Seq, at: Instant): readonly Event[] =>
   numbered(0, lastSeq - events.length + 1, events, at, []).committed;
 
-/** More than run at the same time; what is forgotten is fetched. */
-const FRESH_TASKS = 10_000;
-
 /** The ports over a driver: every call is the step of the same name. */
 export const createStepStorage = (driver: Driver): Storage => {
-  // Tasks that started in their admission and have not ended: what they looked like need not be fetched again.
-  const fresh = new BriefMap<StoredTask>();
-  const admittedBy = (admission: Admission, outcome: AdmitOutcome): Admitted => {
-    const admitted = assembleAdmitted(admission, outcome);
-    if (fresh.size >= FRESH_TASKS) fresh.clear();
-    if (admitted.run) fresh.set(admission.id, admitted.task);
-    return admitted;
-  };
   const upkeep: Upkeep = {
     overdue: (limits) => driver.read('overdue', limits),
     expire: async (endedBefore, limit) => {
@@ -64,32 +51,19 @@ export const createStepStorage = (driver: Driver): Storage => {
     notices: driver.notices ?? [],
     tasks: {
       exclusive: driver.exclusive,
-      admit: (admission) =>
-        driver.write('admit', admission).then((result) => mapped(result, (outcome) => admittedBy(admission, outcome))),
+      admit: async (admission) =>
+        mapped(await driver.write('admit', admission), (outcome) => assembleAdmitted(admission, outcome)),
       follow: (followUp) => driver.write('follow', followUp),
       claim: (request) => driver.write('claim', request),
-      append: async (run, events, at) => {
-        // A long tail may be folded meanwhile: what the task looked like at its admission is no longer enough.
-        fresh.delete(run.taskId);
-        return mapped(await driver.write('append', run, events, at), ({ seq }) => ({
-          events: committed(events, seq, at),
-        }));
-      },
+      append: async (run, events, at) =>
+        mapped(await driver.write('append', run, events, at), ({ seq }) => ({ events: committed(events, seq, at) })),
       remember: (run, ref) => driver.write('remember', run, ref),
-      finish: async (run, events, at, release) => {
-        const before = isSpliceable(events) ? fresh.get(run.taskId) : undefined;
-        const result = await driver.write('finish', run, events, at, release, before?.seq);
-        if (!result.ok) return result;
-        fresh.delete(run.taskId);
-        const news = committed(events, result.value.seq, at);
-        const task = result.value.task ?? (before && spliced(before, news));
-        if (!task) throw new Error(`Task ${run.taskId} has ended, and nobody knows how.`);
-        return { ok: true, value: { task, events: news } };
-      },
-      release: (run, at, retryAt) => {
-        fresh.delete(run.taskId);
-        return driver.write('release', run, at, retryAt);
-      },
+      finish: async (run, events, at, release) =>
+        mapped(await driver.write('finish', run, events, at, release), ({ seq, task }) => ({
+          task,
+          events: committed(events, seq, at),
+        })),
+      release: (run, at, retryAt) => driver.write('release', run, at, retryAt),
       requestCancel: (scope, id, by, at) => driver.write('requestCancel', scope, id, by, at),
       force: (id, from, event, at) => driver.write('force', id, from, event, at),
       renew: (instance, leaseMs) => driver.write('renew', instance, leaseMs),

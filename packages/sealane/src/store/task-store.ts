@@ -145,8 +145,6 @@ export interface Admission {
   readonly idempotency?: { readonly key: string; readonly bodyHash: string };
   /** Hears of everything from the first event on. */
   readonly push?: NewWebhook;
-  /** The last events of a turn that is over already: if it can start in this step, it ends in it as well. */
-  readonly answer?: readonly NewEvent[];
 }
 
 /** A webhook that a task is to have. */
@@ -194,8 +192,6 @@ export interface Admitted {
   readonly run?: Run;
   /** The message was known already (same idempotency key, or same messageId and parts in this task): nothing was written. */
   readonly again: boolean;
-  /** Set instead of `run` when the turn started and ended in this transaction, with the answer that was given. */
-  readonly finished?: Finished;
 }
 
 export interface Appended {
@@ -273,10 +269,7 @@ export interface TaskStore {
   /** True when one process owns the store, so that leases end with the process and not with time. */
   readonly exclusive: boolean;
 
-  /**
-   * Creates the task, its first event, its turn and its idempotency record. Starts it only with a slot, and ends it only
-   * with an answer; a store may leave the answer out, and is told the end by `finish` then.
-   */
+  /** Creates the task, its first event, its turn and its idempotency record. Starts the turn only with a slot. */
   admit(admission: Admission): Promise<Result<Admitted>>;
   /** The next turn of an interrupted task, or a message for the inbox of its live run. */
   follow(followUp: FollowUp): Promise<Result<Admitted>>;

@@ -39,7 +39,6 @@ export const createCommandAgent = (options: CommandInput): AgentConnector => {
     kind: 'command',
     session: sessionKeyOf,
     steerable: settings.steer,
-    startsEarly: true,
 
     run: async (turn, io) => {
       if (closing.signal.aborted) return unavailable(io, CLOSED);

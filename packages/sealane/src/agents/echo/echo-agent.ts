@@ -55,7 +55,6 @@ const directiveOf = (text: string): { readonly name: string; readonly argument: 
 
 export const createEchoAgent = (): AgentConnector => ({
   kind: 'echo',
-  startsEarly: true,
   session: sessionKeyOf,
   run: async (turn, io) => {
     const directive = directiveOf(textOf(turn.message.parts));

@@ -23,20 +23,14 @@ import { sessionKeyOf } from '../session-key.ts';
  * what it publishes goes into the log; its task is kept by us, so it needs no store. A `message` that it publishes
  * ends the turn as the answer (give the agent `reply: 'message'` when it always answers so).
  */
-export const createExecutorAgent = (executor: AgentExecutor, options: ExecutorOptions = {}): AgentConnector => ({
+export const createExecutorAgent = (executor: AgentExecutor): AgentConnector => ({
   kind: 'executor',
   session: sessionKeyOf,
-  startsEarly: options.startsEarly === true,
   run: (turn, io) => execute(executor, turn, io),
   // It runs in this process: when the process is gone, so is the run.
   stop: async () => 'dead',
   close: async () => undefined,
 });
-
-export interface ExecutorOptions {
-  /** It touches nothing outside: an answer that it gives at once is stored with its task, in one step. */
-  readonly startsEarly?: boolean;
-}
 
 type End = TurnEnd['state'];
 
@@ -122,10 +116,7 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
   if (io.signal.aborted) return { state: 'canceled' };
   // An abort has no listener's error to give to anybody either; a cancel that fails leaves the run to its grace period.
   const cancel = async (): Promise<void> => executor.cancelTask(turn.taskId, bus);
-  const onAbort = (): void => {
-    // What was begun in vain begins again, under the same id, and nobody has canceled that.
-    if (io.signal.reason !== 'in-vain') void cancel().catch(() => undefined);
-  };
+  const onAbort = (): void => void cancel().catch(() => undefined);
   io.signal.addEventListener('abort', onAbort, { once: true });
   try {
     await executor.execute(context, bus);

@@ -1,2 +1,2 @@
 /** Executors of the official SDK as agents. Loads `@a2a-js/sdk`, so only those who use one pay for it. */
-export { createExecutorAgent, type ExecutorOptions } from './executor-agent.ts';
+export { createExecutorAgent } from './executor-agent.ts';

@@ -3,7 +3,6 @@ import type { JsonObject, Message, NewEvent, State } from '#domain';
 import type { Admission, Admitted, CallFacts, Run } from '../task-store.ts';
 import type { AdmitOutcome } from './admit.ts';
 import { isoOf, numbered } from './event-log.ts';
-import { spliced } from './spliced.ts';
 import { openFlag, storedTask } from './task-row.ts';
 import type { TaskRow } from './tasks.sql.ts';
 
@@ -48,7 +47,7 @@ export const admissionRow = (admission: Admission, state: State): Omit<TaskRow, 
 /** The port's answer to an admission, made on the caller's side of the thread from what the step found out. */
 export const assembleAdmitted = (admission: Admission, outcome: AdmitOutcome): Admitted => {
   if (outcome.again) return { task: outcome.task, events: [], again: true };
-  const { task: key, lane, isStarted, ahead, ended } = outcome;
+  const { task: key, lane, isStarted, ahead } = outcome;
   const news = admissionEvents(admission, isStarted, ahead);
   const row = admissionRow(admission, isStarted ? 'working' : 'submitted');
   const task = storedTask(
@@ -58,12 +57,8 @@ export const assembleAdmitted = (admission: Admission, outcome: AdmitOutcome): A
   );
   const { committed: events } = numbered(key, 1, news, admission.at, []);
   if (!isStarted) return { task, events, again: false };
-  if (!ended) {
-    const keys = { task: key, lane, epoch: 1, turn: 1, seq: news.length };
-    return { task, events, again: false, run: startedRun(admission, keys) };
-  }
-  const { committed: last } = numbered(key, news.length + 1, admission.answer ?? [], admission.at, []);
-  return { task, events, again: false, finished: { task: ended.task ?? spliced(task, last), events: last } };
+  const keys = { task: key, lane, epoch: 1, turn: 1, seq: news.length };
+  return { task, events, again: false, run: startedRun(admission, keys) };
 };
 
 /** The run of a turn that started in the transaction that admitted it. */

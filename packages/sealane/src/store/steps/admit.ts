@@ -25,23 +25,13 @@ import {
 } from './lanes.sql.ts';
 import { admissionEvents, admissionRow, startedRun } from './admission.ts';
 import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.ts';
-import { makeReady, releaseLane } from './lanes.ts';
+import { makeReady } from './lanes.ts';
 import { SAVE_WEBHOOK } from './outbox.sql.ts';
-import { isSpliceable } from './spliced.ts';
 import { first, type Param, StepConflict, type Steps, wake } from './step.ts';
-import {
-  appendFromOutside,
-  foldLongTask,
-  loadTask,
-  reloadTask,
-  requireMoves,
-  setStatus,
-  visibleTask,
-} from './task-row.ts';
+import { appendFromOutside, loadTask, setStatus, visibleTask } from './task-row.ts';
 import {
   BEGIN_TURN,
   FIND_IDEMPOTENCY,
-  INSERT_ENDED_HEAD,
   INSERT_HEAD_AND_TURN,
   INSERT_IDEMPOTENCY,
   INSERT_TASK,
@@ -67,19 +57,15 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   if (!place.ok) return place;
   const { lane, isStarted, ahead } = place.value;
 
-  const answer = isStarted ? endOf(admission) : undefined;
-  const news = [...admissionEvents(admission, isStarted, ahead), ...(answer?.events ?? [])];
+  const news = admissionEvents(admission, isStarted, ahead);
   const { texts, length } = inWords(news);
-  const row = admissionRow(admission, answer?.state ?? (isStarted ? 'working' : 'submitted'));
+  const row = admissionRow(admission, isStarted ? 'working' : 'submitted');
   const inserted = yield* first(INSERT_TASK, ...Object.values(row));
   if (!inserted) throw new Error('The database did not say which key the task got.');
   const task = inserted.k;
   const head = { push: push ? 1 : 0 };
-  if (answer) yield* first(INSERT_ENDED_HEAD, task, news.length, length, head.push);
-  else {
-    const turn = turnIn(lane, admission, isStarted);
-    yield* first(INSERT_HEAD_AND_TURN, task, news.length, isStarted ? 1 : 0, length, head.push, ...turn);
-  }
+  const turn = turnIn(lane, admission, isStarted);
+  yield* first(INSERT_HEAD_AND_TURN, task, news.length, isStarted ? 1 : 0, length, head.push, ...turn);
   if (push) yield* first(SAVE_WEBHOOK, task, push.id, JSON.stringify(push.config), 0);
   yield* insertTurnEvents(head, numbered(task, 1, news, at, texts).rows);
   if (idempotency) {
@@ -87,31 +73,8 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
     // Somebody else was quicker with the same key: start again and find what they admitted.
     if (!recorded) throw new StepConflict();
   }
-  const ended = answer && (yield* leaveEnded(task, lane.k, answer.events, length));
   yield* wake(admission.id);
-  return { ok: true, value: { again: false, task, lane: lane.k, isStarted, ahead, ...(ended && { ended }) } };
-}
-
-/** What the turn of an admission ends with, if it came with an answer that ends its task. */
-const endOf = ({
-  answer = [],
-}: Admission): { readonly events: readonly NewEvent[]; readonly state: State } | undefined => {
-  const end = answer.at(-1);
-  if (end?.kind !== 'turn-ended' || !isTerminal(end.state)) return undefined;
-  requireMoves('working', answer);
-  return { events: answer, state: end.state };
-};
-
-/** What is left to do for a turn whose end is in the log. Answers the task where its caller cannot work it out. */
-function* leaveEnded(
-  task: number,
-  lane: number,
-  answer: readonly NewEvent[],
-  length: number,
-): Steps<{ readonly task?: StoredTask }> {
-  yield* foldLongTask(task, { content: 0, tail: length });
-  yield* releaseLane(lane);
-  return isSpliceable(answer) ? {} : { task: yield* reloadTask(task) };
+  return { ok: true, value: { again: false, task, lane: lane.k, isStarted, ahead } };
 }
 
 /** Only what the caller does not know already; `assembleAdmitted` makes the port's answer of it. */
@@ -123,8 +86,6 @@ export type AdmitOutcome =
       readonly lane: number;
       readonly isStarted: boolean;
       readonly ahead: number;
-      /** Present: its turn has ended, too. */
-      readonly ended?: { readonly task?: StoredTask };
     };
 
 function* admittedBefore(known: { body_hash: string; task_id: string }, bodyHash: string): Steps<Result<AdmitOutcome>> {

@@ -3,14 +3,7 @@ import type { Event, NewEvent } from '#domain';
 import type { Instant } from '../task-store.ts';
 import { OWE } from './outbox.sql.ts';
 import { all, each, first, OWED_WORD, type Param, type Steps, wake } from './step.ts';
-import {
-  type EventRow,
-  EVENTS_AFTER,
-  type HeadRow,
-  INSERT_EVENT,
-  INSERT_FOUR_EVENTS,
-  INSERT_TWO_EVENTS,
-} from './tasks.sql.ts';
+import { type EventRow, EVENTS_AFTER, type HeadRow, INSERT_EVENT, INSERT_TWO_EVENTS } from './tasks.sql.ts';
 
 let lastAt = 0;
 let lastIso = new Date(0).toISOString();
@@ -95,11 +88,10 @@ export function* insertEvents(head: Telling, rows: readonly LogRow[]): Steps<voi
   if (head.push === 1) yield* owe(rows);
 }
 
-/** The same; two at once, which is what most turns begin and end with, is one statement, and so are both together. */
+/** The same; two at once, which is what most turns begin and end with, is one statement. */
 export function* insertTurnEvents(head: Telling, rows: readonly LogRow[]): Steps<void> {
-  const statement = { 2: INSERT_TWO_EVENTS, 4: INSERT_FOUR_EVENTS }[rows.length];
-  if (!statement) return yield* insertEvents(head, rows);
-  yield* first(statement, ...rows.flat());
+  if (rows.length !== 2) return yield* insertEvents(head, rows);
+  yield* first(INSERT_TWO_EVENTS, ...rows.flat());
   if (head.push === 1) yield* owe(rows);
 }
 

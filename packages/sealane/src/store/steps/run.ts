@@ -5,11 +5,10 @@ import { insertEvents, insertTurnEvents, inWords, numbered } from './event-log.t
 import { LOCK_LANE, RETRY_LANE, TURN } from './lanes.sql.ts';
 import { makeReady, releaseLane } from './lanes.ts';
 import { first, type Steps, wake } from './step.ts';
-import { endsTask, foldLongTail, foldLongTask, LONG_TASK, reloadTask, setStatus } from './task-row.ts';
+import { endsTask, foldLongTail, foldLongTask, reloadTask, setStatus } from './task-row.ts';
 import {
   ADVANCE_RUN,
   END_RUN,
-  END_SHORT_TURN,
   END_TURN,
   HEAD,
   LOCK_HEAD,
@@ -52,37 +51,26 @@ export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
   return remembered ? { ok: true, value: null } : { ok: false, why: 'lost' };
 }
 
-/**
- * The turn's last events; with `release` the lane goes on in the same step. `known` is the last event that the caller
- * knows of: if these are the next, it need not be told what it can work out.
- */
+/** The turn's last events; with `release` the lane goes on in the same step. */
 export function* finish(
   run: RunToken,
   events: readonly NewEvent[],
   at: Instant,
   release: boolean,
-  known?: Seq | null,
-): Steps<Result<{ readonly seq: Seq; readonly task?: StoredTask }>> {
+): Steps<Result<{ readonly seq: Seq; readonly task: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
   const { texts, length } = inWords(events);
   const end = [events.length, length, endsTask(events) ? 1 : 0, run.task, run.epoch] as const;
-  // Null is what becomes of an absent argument on its way to another thread, as JSON.
-  const before = release ? (known ?? undefined) : undefined;
-  const isShort =
-    before !== undefined && (yield* first(END_SHORT_TURN, ...end, before, LONG_TASK - length)) !== undefined;
-  const head = isShort
-    ? { seq: before + events.length, push: 0, content: 0, tail: 0 }
-    : yield* first(release ? END_TURN : END_RUN, ...end, answersCancel(events) ? 1 : 0);
+  const head = yield* first(release ? END_TURN : END_RUN, ...end, answersCancel(events) ? 1 : 0);
   if (!head) return yield* refused(run);
   const { rows, committed } = numbered(run.task, head.seq - events.length + 1, events, at, texts);
   yield* insertTurnEvents(head, rows);
   yield* setStatus(run.task, 'working', committed);
-  if (!isShort) yield* foldLongTask(run.task, head);
-  const isKnown = head.seq - events.length === known;
-  const task = isKnown ? undefined : yield* reloadTask(run.task);
+  yield* foldLongTask(run.task, head);
+  const task = yield* reloadTask(run.task);
   if (release) yield* releaseLane(run.lane);
   yield* wake(run.taskId);
-  return { ok: true, value: { seq: head.seq, ...(task && { task }) } };
+  return { ok: true, value: { seq: head.seq, task } };
 }
 
 /** The run is dead: its lane goes on, or its turn goes back to the head of the lane for another attempt. */

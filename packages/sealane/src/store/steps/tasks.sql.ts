@@ -85,9 +85,6 @@ export const INSERT_HEAD_AND_TURN = sql(`
   INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push, number, message_seq, turn_ended,
     lane, place, owner, call, queued_at, started_at, held_at, holder, attempt)
   VALUES (?, ?, ?, 0, 0, ?, 0, ?, 1, 1, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-/** The head of a new task that has ended already. */
-export const INSERT_ENDED_HEAD = sql(`
-  INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (?, ?, 2, 1, 0, ?, 0, ?)`);
 export const HEAD = sql<HeadRow>(`SELECT ${HEAD_COLUMNS} FROM heads WHERE task = ?`);
 export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 /** The fence of a run: no row means that its lease is lost or its task has ended. */
@@ -104,10 +101,6 @@ export const END_RUN = sql<HeadRow>(`
 export const END_TURN = sql<HeadRow>(`
   ${END}, epoch = epoch + 1, ${NO_TURN}
   WHERE ${IS_ITS_RUN} AND (cancel = 0 OR CAST(? AS BIGINT) = 1) RETURNING ${HEAD_COLUMNS}`);
-/** The same for the commonest of all: nothing has come in between, nobody is to be told, and the task is short. */
-export const END_SHORT_TURN = sql<{ k: number }>(`
-  ${END}, epoch = epoch + 1, ${NO_TURN}
-  WHERE ${IS_ITS_RUN} AND cancel = 0 AND push = 0 AND seq = ? AND content + tail < ? {changed}`);
 /** A run that ends without its turn's last events: it is released, and whatever it still writes misses its epoch. */
 export const RELEASE_TURN = sql(`UPDATE heads SET epoch = epoch + 1, ${NO_TURN} WHERE task = ?`);
 /** A turn that nobody holds. */
@@ -144,10 +137,8 @@ export const DELETE_HEAD = sql(`DELETE FROM heads WHERE task = ?`);
 
 export const INSERT_EVENT = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?)`);
 export const INSERT_TWO_EVENTS = sql(`INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?), (?, ?, ?, ?)`);
-export const INSERT_FOUR_EVENTS = sql(`
-  INSERT INTO events (task, seq, at, data) VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)`);
 /** Whatever writes into the log begins with the task, the number, the time and the words of an event. */
-export const EVENT_INSERTS: ReadonlySet<Statement> = new Set([INSERT_EVENT, INSERT_TWO_EVENTS, INSERT_FOUR_EVENTS]);
+export const EVENT_INSERTS: ReadonlySet<Statement> = new Set([INSERT_EVENT, INSERT_TWO_EVENTS]);
 export const EVENTS_AFTER = sql<EventRow>(`
   SELECT seq, at, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?`);
 export const EVENT_AT = sql<EventRow>(`SELECT seq, at, data FROM events WHERE task = ? AND seq = ?`);

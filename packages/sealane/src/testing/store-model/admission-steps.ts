@@ -1,18 +1,15 @@
-import { isTerminal, type State } from '#domain';
-
 import type { Limits, ModelTask } from './model.ts';
 import {
   enterLane,
   follow as decideFollow,
   happen,
-  leaveLane,
   positionOf,
   refusedEntry,
   startRun,
   startsAtOnce,
 } from './model.ts';
 import { outcomeOf, pick, pickInstance, pickRun, type World } from './model-world.ts';
-import { chunk, kindsOf, turnEnded } from '../store-contract/contract-events.ts';
+import { kindsOf } from '../store-contract/contract-events.ts';
 
 export interface AdmitArgs {
   readonly lane: number;
@@ -23,8 +20,6 @@ export interface AdmitArgs {
   /** Which run makes the call. */
   readonly caller: number | null;
   readonly limits: Limits;
-  /** It comes with an answer that ends so. */
-  readonly answer: State | null;
 }
 
 const callerOf = (world: World, index: number | null): string | undefined =>
@@ -49,7 +44,6 @@ export const admit = async (world: World, args: AdmitArgs): Promise<readonly Mod
     call: callOf(caller),
     ...(instance && { slot: { instance: instance.id } }),
     ...(idempotency && { idempotency }),
-    ...(args.answer !== null && { answer: [chunk('at once'), turnEnded(args.answer)] }),
   });
 
   const known = model.tasks.find(
@@ -84,19 +78,10 @@ export const admit = async (world: World, args: AdmitArgs): Promise<readonly Mod
   model.tasks.push(task);
   happen(task, 'task-admitted', admission.at, 'submitted');
   enterLane(task);
-  expect((value.run ?? value.finished) !== undefined).toBe(isStarted);
+  expect(value.run !== undefined).toBe(isStarted);
   if (value.run && instance) startRun(model, task, instance, value.run.token, admission.at);
-  else if (value.finished) happen(task, 'run-started', admission.at, 'working');
   expect(kindsOf(value.events)).toEqual(task.kinds);
   expect(value.task).toMatchObject({ state: task.state, seq: task.kinds.length });
-  if (value.finished) {
-    expect(args.answer !== null && isTerminal(args.answer)).toBe(true);
-    expect(kindsOf(value.finished.events)).toEqual(['artifact-added', 'turn-ended']);
-    happen(task, 'artifact-added', admission.at);
-    happen(task, 'turn-ended', admission.at, args.answer ?? undefined);
-    expect(value.finished.task).toMatchObject({ state: task.state, seq: task.kinds.length });
-    leaveLane(task);
-  }
   expect(value.task.queuePosition).toBe(positionOf(task));
   return [task];
 };

@@ -72,7 +72,6 @@ export const storeCommands = (fc: Fc) => {
       body: fc.nat({ max: 1 }),
       caller,
       limits,
-      answer: seldom(ends),
     })
     .map(command(admit));
   const followed = fc
