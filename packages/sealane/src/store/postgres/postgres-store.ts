@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { SealaneError } from '#domain';
 
 import { createStepStorage, type Driver } from '../step-storage.ts';
@@ -8,8 +6,8 @@ import { OWED_WORD, type Steps } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
 import { createAppendGroups } from './append-groups.ts';
 import { type Database, describeDatabase, openDatabase } from './database.ts';
-import { isCrowded, isWorthRepeating, postgresError, tooManyConflicts } from './postgres-error.ts';
-import { type Mode, type RunSteps, transact } from './transaction.ts';
+import { postgresError } from './postgres-error.ts';
+import { createStepTransactions } from './step-transactions.ts';
 import { openWakes } from './wakes.ts';
 
 export interface PostgresStoreOptions {
@@ -30,9 +28,6 @@ const SCHEMA = 'sealane';
 /** Only looks, for people: whether the database answers. Throws what kept it from answering. */
 export const describePostgres = (url: string): Promise<string> => describeDatabase(url, SCHEMA);
 
-/** How often a step starts again before its caller is told, if all connections of the pool should prove spent, too. */
-const ATTEMPTS = 10;
-
 type AppendCall = { readonly task: number; readonly steps: () => Steps<never> };
 type AnyStep = (...args: readonly unknown[]) => Steps<never>;
 
@@ -45,7 +40,7 @@ export const openPostgres = async ({
   closeMs = 10_000,
 }: PostgresStoreOptions): Promise<Storage> => {
   const database = await openDatabase({ url, schema, poolSize });
-  const { pool, leasePool, place, description } = database;
+  const { pool, leasePool, description } = database;
   const wakes = await openWakes(database.connect, `sealane_wake_${schema}`);
   const owedListeners = new Set<() => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
@@ -53,45 +48,20 @@ export const openPostgres = async ({
   let isClosed = false;
   let isCut = false;
 
-  /** Runs the work in a transaction, again and again while it only lost a race. */
-  const attempt = async <T>(name: string, mode: Mode, work: (run: RunSteps) => Promise<T>): Promise<T> => {
-    // What a run says has nobody who could look before it is repeated: it is known to be written, or not, or it waits.
-    const isCurious = (forMs: number): boolean => !isCut && (forMs < fateMs || (name === 'append' && !isClosed));
-    let connections = name === 'renew' ? leasePool : pool;
-    for (let times = 1; ; times += 1) {
-      try {
-        return await transact(connections, mode, work, isCurious);
-      } catch (error) {
-        // A connection that is shared is better than none.
-        if (isCrowded(error)) connections = pool;
-        if (isCut || !isWorthRepeating(error)) throw postgresError(error, place);
-        if (times >= ATTEMPTS + poolSize) throw toRefuse(error, name, times);
-      }
-      await delay(Math.random() * Math.min(2 ** times, 50));
-    }
-  };
-  const toRefuse = (error: unknown, name: string, times: number): unknown => {
-    const known = postgresError(error, place);
-    return known instanceof SealaneError ? known : tooManyConflicts(name, times, error);
-  };
-
-  /** The steps of each call, side by side in one transaction; what they wake is told after the commit. */
-  const commit = async <T>(name: string, calls: readonly (() => Steps<T>)[]): Promise<readonly T[]> => {
-    let woken = new Set<string>();
-    let startedAt = 0;
-    const values = await attempt(name, 'write', (run) => {
-      woken = new Set();
-      startedAt = performance.now();
-      return Promise.all(calls.map((steps) => run(steps(), woken)));
-    });
-    const durationMs = performance.now() - startedAt;
-    for (const listener of commitListeners) listener(durationMs);
-    if (woken.delete(OWED_WORD)) for (const listener of owedListeners) listener();
-    wakes.announce(woken);
-    return values;
-  };
+  const transactions = createStepTransactions({
+    database,
+    poolSize,
+    fateMs,
+    isClosed: () => isClosed,
+    isCut: () => isCut,
+    onCommit: (durationMs, woken) => {
+      for (const listener of commitListeners) listener(durationMs);
+      if (woken.delete(OWED_WORD)) for (const listener of owedListeners) listener();
+      wakes.announce(woken);
+    },
+  });
   const append = createAppendGroups((calls: readonly AppendCall[]) =>
-    commit(
+    transactions.write(
       'append',
       calls.map(({ steps }) => steps),
     ),
@@ -114,11 +84,10 @@ export const openPostgres = async ({
       track(async () => {
         const steps = (): Steps<never> => (WRITES[name] as AnyStep)(...args);
         if (name === 'append') return append({ task: (args as StepArgs<typeof WRITES.append>)[0].task, steps });
-        const [value] = await commit(name, [steps]);
+        const [value] = await transactions.write(name, [steps]);
         return value as never;
       }),
-    read: (name, ...args) =>
-      track(() => attempt(name, 'read', (run) => run((READS[name] as AnyStep)(...args), new Set()))),
+    read: (name, ...args) => track(() => transactions.read(name, () => (READS[name] as AnyStep)(...args))),
     check: () => check(database),
     onWake: (listener) => wakes.onWake(listener),
     onOwed: (listener) => {

@@ -57,10 +57,12 @@ const NOTHING: readonly object[] = [];
 const drive = async <T>(steps: Steps<T>, wakes: Set<string>, pipeline: Pipeline): Promise<T> => {
   let next = steps.next(NOTHING);
   while (!next.done) {
+    const step = next.value;
     let rows = NOTHING;
-    if (next.value.kind === 'wake') wakes.add(next.value.task ?? '');
-    else {
-      const answer = pipeline.execute(next.value);
+    if (step.kind === 'wake') wakes.add(step.task ?? '');
+    else if (step.kind !== 'undo-point') {
+      // A call that refuses has its transaction for itself, so there is nothing to mark.
+      const answer = pipeline.execute(step);
       if (answer) rows = (await answer).rows;
     }
     next = steps.next(rows);
@@ -71,7 +73,7 @@ const drive = async <T>(steps: Steps<T>, wakes: Set<string>, pipeline: Pipeline)
 interface Pipeline {
   send(query: string | (Pick<Prepared, 'name' | 'text'> & { values: unknown[] })): Promise<QueryResult>;
   /** What to wait for, if the statement gives rows. */
-  execute(step: Exclude<Step, { kind: 'wake' }>): Promise<QueryResult> | undefined;
+  execute(step: Extract<Step, { kind: 'query' | 'each' }>): Promise<QueryResult> | undefined;
   end(command: 'COMMIT'): Promise<void>;
   /** What the transaction leaves in the log, as far as it has got. */
   trace(): Trace | undefined;

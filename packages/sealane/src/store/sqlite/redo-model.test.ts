@@ -10,7 +10,7 @@ import { describeStoreContract, describeStoreModel, type OpenContractStore } fro
 
 import { createStepStorage, type Driver } from '../step-storage.ts';
 import { READS, WRITES } from '../steps/index.ts';
-import { OWED_WORD, type Steps } from '../steps/step.ts';
+import { OWED_WORD, refuse, type Steps, undoPoint } from '../steps/step.ts';
 import { redoAndCommit } from './redo.ts';
 import { openForWriting } from './sqlite-database.ts';
 import { createSqliteWriter } from './sqlite-writer.ts';
@@ -18,10 +18,12 @@ import { createSqliteWriter } from './sqlite-writer.ts';
 /**
  * The store as its thread executes it, in this thread: so nothing happens while its files are copied, and each copy is
  * what a kill would leave at that moment. Now and then, after a batch, such a copy is opened: every row of every table
- * must be there as the callers have seen it. In between batches fail in the middle, and the database catches up.
+ * must be there as the callers have seen it. In between batches fail in the middle, and the database catches up; and in
+ * some batches every call is refused after it was done, and done again.
  */
 const START_EVERY = 4;
 const FAIL_EVERY = 7;
+const REFUSE_EVERY = 5;
 const FLUSH_EVERY = 11;
 
 type Call = { readonly name: string; readonly args: readonly unknown[] };
@@ -34,6 +36,13 @@ const STEPS = { ...WRITES, ...READS } as unknown as Readonly<
   Record<string, (...args: readonly unknown[]) => Steps<unknown>>
 >;
 const plain = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));
+
+/** Does what another step does, and takes it back. */
+function* doneAndRefused(steps: Steps<unknown>): Steps<unknown> {
+  yield* undoPoint();
+  yield* steps;
+  return refuse(undefined);
+}
 
 /** Every row of every table; `redo` itself is the one thing that a crash may change. */
 const dumpOf = (database: DatabaseSync): string => {
@@ -97,7 +106,14 @@ const openCrashing = (folder: string, copyEvery: number) => {
   const perform = (calls: readonly Call[], wakes: Set<string>): unknown[] =>
     calls.every(({ name }) => name in READS)
       ? writer.look((run) => calls.map(({ name, args }) => run(STEPS[name]!(...args))))
-      : writer.perform((run) => calls.map(({ name, args }) => run(STEPS[name]!(...args))), wakes);
+      : writer.perform(
+          (run) =>
+            calls.map(({ name, args }) => {
+              if (counts.batches % REFUSE_EVERY === 0) run(doneAndRefused(STEPS[name]!(...args)));
+              return run(STEPS[name]!(...args));
+            }),
+          wakes,
+        );
 
   const failInTheMiddle = (calls: readonly Call[]): void => {
     try {

@@ -7,7 +7,6 @@ import { makePrivateFile } from '../private-file.ts';
 import { MIGRATIONS } from '../schema.sql.ts';
 import { openAtRest, requireWhole } from './open-at-rest.ts';
 import { type Clock, takeUpRedo } from './redo.ts';
-import { OWED_WORD, type Param, type Statement, type Step, type Steps } from '../steps/step.ts';
 import { damaged, sqliteError } from './sqlite-error.ts';
 
 export interface SqliteOptions {
@@ -151,68 +150,3 @@ export const inSqlite = (text: string): string =>
     .replaceAll('{changed}', '')
     // SQLite looks at the value of a plain parameter when it plans, and so plans anew at every execution.
     .replaceAll('LIMIT ?', 'LIMIT CAST(? AS INTEGER)');
-
-/** A statement on a connection: takes its parameters, answers its rows. */
-type Execute = (...params: readonly Param[]) => readonly object[];
-
-const countsOnly = /\{(new-key|changed)\}/;
-const updateByKey = /^\s*(UPDATE (\w+) [^]*?WHERE (task|k) = \?[^]*?)RETURNING ([^]+)$/;
-
-/** Told of every statement that changes something, before it is executed. */
-type Record = (text: string, params: readonly Param[]) => void;
-
-const compile = (database: DatabaseSync, { text, locksOnly }: Statement, record?: Record): Execute => {
-  if (locksOnly) return () => [];
-  const byKey = updateByKey.exec(text);
-  if (byKey) {
-    // RETURNING costs several times as much as reading the row afterwards, which is the same with a single writer.
-    const [, update = '', table = '', key = '', columns = ''] = byKey;
-    const updated = database.prepare(update);
-    const row = database.prepare(`SELECT ${columns} FROM ${table} WHERE ${key} = ?`);
-    const keyIndex = update.slice(0, update.search(/WHERE (task|k) = /)).split('?').length - 1;
-    return (...params) => {
-      record?.(update, params);
-      return updated.run(...params).changes === 0 ? [] : row.all(params[keyIndex] ?? null);
-    };
-  }
-  const own = inSqlite(text);
-  const statement = database.prepare(own);
-  if (/^\s*SELECT\b/i.test(own)) return (...params) => statement.all(...params);
-  if (!countsOnly.test(text)) {
-    return (...params) => {
-      record?.(own, params);
-      return statement.all(...params);
-    };
-  }
-  return (...params) => {
-    record?.(own, params);
-    const { changes, lastInsertRowid } = statement.run(...params);
-    return changes === 0 ? [] : [{ k: Number(lastInsertRowid) }];
-  };
-};
-
-/** Executes steps on a connection, keeping every statement prepared. */
-export const createStepRunner = (database: DatabaseSync, record?: Record) => {
-  const compiled = new Map<Statement, Execute>();
-  const executeOf = (statement: Statement): Execute => {
-    let known = compiled.get(statement);
-    if (!known) compiled.set(statement, (known = compile(database, statement, record)));
-    return known;
-  };
-  const execute = (step: Step, wakes: Set<string>): readonly object[] => {
-    if (step.kind === 'query') return executeOf(step.statement)(...step.params);
-    if (step.kind === 'wake') {
-      // There are no other instances to tell of a task's events.
-      if (step.task === undefined || step.task === OWED_WORD) wakes.add(step.task ?? '');
-    } else {
-      const one = executeOf(step.statement);
-      for (const row of step.rows) one(...row);
-    }
-    return [];
-  };
-  return <T>(steps: Steps<T>, wakes: Set<string>): T => {
-    let next = steps.next([]);
-    while (!next.done) next = steps.next(execute(next.value, wakes));
-    return next.value;
-  };
-};

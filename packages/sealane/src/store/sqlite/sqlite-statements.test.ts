@@ -11,7 +11,8 @@ import type { Steps } from '../steps/step.ts';
 import { SIZES } from '../steps/tasks.sql.ts';
 import type { Admission } from '../task-store.ts';
 import { newFile } from './crashed-writer.fixture.ts';
-import { createStepRunner, inSqlite, openForWriting } from './sqlite-database.ts';
+import { inSqlite, openForWriting } from './sqlite-database.ts';
+import { createStepRunner } from './step-runner.ts';
 
 /** A database that remembers what it was asked to prepare. */
 class Listening extends DatabaseSync {
@@ -45,7 +46,10 @@ const open = () => {
   for (const statement of MIGRATIONS.flat()) database.exec(inSqlite(statement));
   /** What has changed something, each by its first words. */
   const changes: string[] = [];
-  const runner = createStepRunner(database, (text) => changes.push(text.trim().split(/\s+/, 3).join(' ')));
+  const runner = createStepRunner(database, {
+    add: (text) => changes.push(text.trim().split(/\s+/, 3).join(' ')),
+    drop: (count) => changes.splice(changes.length - count),
+  });
   return { database, changes, run: <T>(steps: Steps<T>): T => runner(steps, new Set<string>()) };
 };
 

@@ -3,7 +3,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Steps } from '../steps/step.ts';
 import { createRedoLog, isFull, type Redone, type RedoLog } from './redo-log.ts';
 import type { Clock } from './redo.ts';
-import { createStepRunner, type SqliteOptions } from './sqlite-database.ts';
+import type { SqliteOptions } from './sqlite-database.ts';
+import { createStepRunner, type Recorder } from './step-runner.ts';
 
 /**
  * The one that writes. A batch of steps is durable when it has been done: its statements are in the redo log, or, where
@@ -46,7 +47,11 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
   const log = tryRedoLog(database, options, clock);
   const setApplied = log && database.prepare('UPDATE redo SET applied = ?');
   let statements: Redone[] = [];
-  const runner = createStepRunner(database, log && ((text, params) => statements.push([text, params])));
+  const recorder: Recorder = {
+    add: (text, params) => statements.push([text, params]),
+    drop: (count) => statements.splice(statements.length - count),
+  };
+  const runner = createStepRunner(database, log && recorder);
   let timer: NodeJS.Timeout | undefined;
   let committedAt = -Infinity;
 

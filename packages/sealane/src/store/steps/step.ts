@@ -28,7 +28,9 @@ export type Step =
   /** The same statement for every row of parameters; answers nothing. */
   | { readonly kind: 'each'; readonly statement: Statement; readonly rows: readonly (readonly Param[])[] }
   /** After the commit, tell all instances: this task has new events, or (without a task) some lane may be ready. See also `OWED_WORD`. */
-  | { readonly kind: 'wake'; readonly task: string | undefined };
+  | { readonly kind: 'wake'; readonly task: string | undefined }
+  /** From here on, `refuse` can undo what this call writes. */
+  | { readonly kind: 'undo-point' };
 
 export type Steps<T> = Generator<Step, T, readonly object[]>;
 
@@ -52,6 +54,31 @@ export const OWED_WORD = '\n';
 
 export function* wake(task?: string): Steps<void> {
   yield { kind: 'wake', task };
+}
+
+/**
+ * A call that may refuse after it has written something yields this before its first write. Calls share transactions, so
+ * a driver may need a mark to which it can go back; calls that do not ask for the mark do not pay for it. A second undo
+ * point in the same call, for example of an embedded step, does nothing.
+ */
+export function* undoPoint(): Steps<void> {
+  yield { kind: 'undo-point' };
+}
+
+/** Thrown by `refuse`. The driver undoes what the call wrote, wakes nobody, and resolves the call with the value. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    super('The step refused the call.');
+    this.value = value;
+  }
+}
+
+/** Ends the whole call, also from inside an embedded step: `value` is its result, and nothing is written. */
+export function refuse(value: unknown): never {
+  throw new Refused(value);
 }
 
 /** Thrown by a step that lost a race it can win by starting again; the driver rolls back and repeats it. */
