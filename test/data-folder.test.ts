@@ -21,6 +21,7 @@ import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { mountDisk } from './support/mounted-disk.ts';
+import { createOtherUser, type OtherUser } from './support/other-user.ts';
 import { type Ended, freshFolder, serve, serveInVain } from './support/served-process.ts';
 
 const DATABASE = 'sealane.db';
@@ -50,6 +51,13 @@ const expectFailure = (
 };
 
 describe('a service does not start, and says what to do,', () => {
+  /** Only if we are root: file modes do not stop root. */
+  let other: OtherUser | undefined;
+  beforeAll(() => {
+    if (process.getuid?.() === 0) other = createOtherUser();
+  });
+  afterAll(() => other?.[Symbol.dispose]());
+
   it('when a file is in the place of its data folder', async () => {
     using folder = freshFolder();
     const file = join(folder.path, 'file');
@@ -84,8 +92,7 @@ describe('a service does not start, and says what to do,', () => {
     mkdirSync(data);
     chmodSync(folder.path, 0o755);
     chmodSync(data, 0o555);
-    // The superuser may write everywhere, so it starts the service as somebody else.
-    expectFailure(await serveInVain(data, process.getuid?.() === 0 ? { uid: 65_534 } : {}), 1, data, '--data-dir');
+    expectFailure(await serveInVain(data, { as: other }), 1, data, '--data-dir');
   });
 
   it('when it may only read the file that is its lock, which would keep no other service out', async () => {
@@ -93,9 +100,8 @@ describe('a service does not start, and says what to do,', () => {
     const lock = join(folder.path, `${DATABASE}.lock`);
     writeFileSync(lock, '');
     chmodSync(lock, 0o444);
-    const isRoot = process.getuid?.() === 0;
-    if (isRoot) chownSync(folder.path, 65_534, 65_534);
-    expectFailure(await serveInVain(folder.path, isRoot ? { uid: 65_534 } : {}), 1, lock, 'writable', '--data-dir');
+    if (other) chownSync(folder.path, other.uid, other.uid);
+    expectFailure(await serveInVain(folder.path, { as: other }), 1, lock, 'writable', '--data-dir');
   });
 
   it('when another process has the data folder, whose number it tells', async () => {

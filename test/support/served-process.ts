@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 import { type A2aClient, createA2aClient } from './a2a-client.ts';
 import { type AdminClient, createAdminClient } from './admin-client.ts';
+import type { OtherUser } from './other-user.ts';
 import { ADMIN_KEY } from './service.ts';
 
 const BIN = fileURLToPath(new URL('../../packages/sealane/bin/sealane.mjs', import.meta.url));
@@ -16,8 +17,8 @@ export interface ServeOptions {
   readonly config?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
-  /** The user to run as, for tests of what others may do. */
-  readonly uid?: number;
+  /** Whom to run it as; as the user of this process, if nobody is named. */
+  readonly as?: OtherUser | undefined;
 }
 
 /** The service as a process of its own. */
@@ -79,14 +80,14 @@ export const serveInVain = async (dataDir: string, options: ServeOptions = {}): 
   return await ended;
 };
 
-const launch = (dataDir: string, { config, env = {}, args = [], uid }: ServeOptions) => {
+const launch = (dataDir: string, { config, env = {}, args = [], as }: ServeOptions) => {
   if (config !== undefined) writeFileSync(join(dataDir, 'sealane.yaml'), config);
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(sealane|npm|vitest|otel|node_options)/i.test(name)),
   );
-  const words = [BIN, 'serve', '--port', '0', '--data-dir', dataDir, '--admin-key', ADMIN_KEY, ...args];
-  const child = spawn(process.execPath, words, {
-    ...(uid !== undefined && { uid, gid: uid }),
+  const words = [as?.bin ?? BIN, 'serve', '--port', '0', '--data-dir', dataDir, '--admin-key', ADMIN_KEY, ...args];
+  const child = spawn(as?.node ?? process.execPath, words, {
+    ...(as && { uid: as.uid, gid: as.uid }),
     // One cache for all: no test is about compiling.
     env: { ...inherited, XDG_CACHE_HOME: join(tmpdir(), 'sealane-test-cache'), NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
