@@ -36,6 +36,8 @@ export const postgresPrograms = async (account: RunAs, scratch: string): Promise
   if (isRunnable(native, account)) return native;
   const copy = join(scratch, 'native');
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+  // With a umask of 077 npm writes files that nobody else may read.
+  execFileSync('chmod', ['-R', 'a+rX', copy]);
   if (isRunnable(copy, account)) return copy;
   throw new Error(
     `The PostgreSQL programs in ${native} do not start here. Set SEALANE_TEST_POSTGRES_URL to use a server of your own.`,
