@@ -107,11 +107,11 @@ describe('turns of one context', () => {
     expect(events.map(({ subject }) => subject).sort()).toEqual([b.id, c.id].sort());
   });
 
-  it('that were deleted let their readers go, and tell those who wait for them', async () => {
+  it('that are deleted while they wait are canceled: their readers hear of it, and so do those who wait for them', async () => {
     await using gated = await openGated();
     const { client, admin } = gated;
     await client.submit('a', { contextId: 'x' });
-    const refused = refusalOf(client.send('b', { contextId: 'x' }));
+    const waiting = client.send('b', { contextId: 'x' });
     const id = await eventually(async () => {
       const { tasks } = await client.list({ contextId: 'x', status: 'TASK_STATE_SUBMITTED' });
       expect(tasks).toHaveLength(1);
@@ -120,8 +120,10 @@ describe('turns of one context', () => {
     const watching = await client.subscribe(id);
     await watching.next();
     await admin.delete(`/tasks/${id}`);
-    expect(await watching.rest()).toEqual([]);
-    expect((await refused).code).toBe(-32001);
+    const rest = await watching.rest();
+    expect(rest.map(({ statusUpdate }) => statusUpdate?.status.state)).toEqual(['TASK_STATE_CANCELED']);
+    expect((await waiting).status.state).toBe('TASK_STATE_CANCELED');
+    expect((await refusalOf(client.get(id))).code).toBe(-32001);
   });
 
   it('are refused at the 10,000th that would wait, with an error and no task', async () => {

@@ -403,7 +403,9 @@ describe('deliveries', () => {
     const vanishing = { ...here, outbox: { ...here.outbox, claim: async () => [] } };
     await using one = await openService({ store: vanishing, allowPrivateWebhooks, push });
     const { id } = await one.client.send('hello', withWebhook({ url: `${receiver.url}/hook` }));
-    expect(await here.outbox.claim({ limit: 10, leaseMs: 300 })).toHaveLength(1);
+    await here.tasks.renew('vanishing', 60_000);
+    const claim = { kind: 'webhook', instance: 'vanishing', limit: 10, leaseMs: 300 } as const;
+    expect(await here.outbox.claim(claim)).toHaveLength(1);
     await using two = await openService({ store: there, allowPrivateWebhooks, push: { ...push, pollMs: 50 } });
     expect(bodiesOf(await receiver.until('/hook', isEnd))).toEqual(await logOf(two.client, id));
   });
@@ -416,6 +418,8 @@ describe('a task without webhooks', () => {
     using _ = service.sealane.storage.outbox.onOwed(() => heard.push(1));
     await service.client.send('@stream 5 1');
     expect(heard).toEqual([]);
-    expect(await service.sealane.storage.outbox.claim({ limit: 10, leaseMs: 0 })).toEqual([]);
+    const { outbox, tasks } = service.sealane.storage;
+    await tasks.renew('looker', 60_000);
+    expect(await outbox.claim({ kind: 'webhook', instance: 'looker', limit: 10, leaseMs: 0 })).toEqual([]);
   });
 });

@@ -17,9 +17,21 @@ import { freshSchema } from '../support/fresh-schema.ts';
 import { connectBeside, open } from '../support/postgres-stores.ts';
 
 /** The run is taken over, its lane goes on with the turn that waited, and that one runs. */
-const goOn = async ({ tasks, upkeep }: Storage): Promise<void> => {
+const goOn = async ({ tasks, upkeep, outbox, pushConfigs }: Storage): Promise<void> => {
   expect(await upkeep.counts()).toEqual({ waiting: 1, running: 1, oldestWaitingSince: 2 });
   await tasks.renew('me', 60_000);
+  const look = { kind: 'webhook', instance: 'me', limit: 9, leaseMs: 60_000 } as const;
+  const [owed, ...more] = await outbox.claim(look);
+  if (!owed || more.length > 0) throw new Error(`${more.length + (owed ? 1 : 0)} webhooks are owed something.`);
+  expect(owed.ranges).toMatchObject([{ firstSeq: 1, lastSeq: 1, attempts: 2 }]);
+  expect(await pushConfigs.at(owed.claim.target)).toEqual({
+    taskId: 'waits',
+    id: 'owed',
+    config: { url: 'https://owed.example' },
+    status: 'active',
+  });
+  const handled = owed.ranges.map(({ follower }) => ({ follower, upTo: 1 }));
+  expect(await outbox.advance(owed.claim, handled, 60_000)).toMatchObject({ ok: true });
   const [taken, ...others] = await tasks.reap('me', 10);
   expect(others).toEqual([]);
   if (!taken) throw new Error('Nothing was taken over.');
@@ -36,6 +48,11 @@ const goOn = async ({ tasks, upkeep }: Storage): Promise<void> => {
   const [next] = await tasks.claim({ instance: 'me', free: { echo: 1 }, at: 12, ownerRunning: 0 });
   expect(next?.run).toMatchObject({ token: { taskId: 'waits' }, message: { parts: [{ text: 'waits' }] }, attempt: 1 });
   if (next) expect(await tasks.finish(next.run.token, [end], 13, true)).toMatchObject({ ok: true });
+  // Both webhooks hear of what came after the migration.
+  expect((await outbox.claim(look)).flatMap(({ ranges }) => ranges)).toMatchObject([
+    { firstSeq: 2, lastSeq: 3 },
+    { firstSeq: 2, lastSeq: 3 },
+  ]);
   expect(await upkeep.counts()).toEqual({ waiting: 0, running: 0, oldestWaitingSince: null });
   expect(await tasks.find('all', 'ended')).toMatchObject({ state: 'completed' });
 };

@@ -22,6 +22,11 @@ export const FIRST_SCHEMA: readonly string[] = [
     metadata, owner, tenant, agent, dialect, session, direct, turns, folded, open)
   VALUES ('ended', 'c', 'completed', '', '', '', '[]', '[]', '{}', 'o', '', 'echo', '1.0', 'lane', 0, 1, 0, 0)`,
   `INSERT INTO heads VALUES (3, 4, 1, 1, 0, 100, 0, 0)`,
+  // A webhook of the turn that waits, which has not been told of its first event, and one that is up to date.
+  ...['owed', 'told'].map((id) => `INSERT INTO push_configs VALUES (2, '${id}', '{"url":"https://${id}.example"}', 0)`),
+  `UPDATE heads SET push = 1 WHERE task = 2`,
+  `INSERT INTO outbox (kind, task, target, first_seq, last_seq, due_at, attempts, claims, held)
+  VALUES ('push', 2, 'owed', 1, 1, 0, 2, 3, 1)`,
   `INSERT INTO lanes (key, agent, owner, places, waiting, holder, paused, rank, ready_at)
   VALUES ('lane', 'echo', 'o', 2, 1, 'gone', 0, 0, 0)`,
 ];

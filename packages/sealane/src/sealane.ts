@@ -18,7 +18,7 @@ import {
   startTracing,
 } from '#observability';
 import { createProtocol } from '#protocol';
-import { createPushWorker, createTargetGuard } from '#push';
+import { createTargetGuard, createWebhookFollower } from '#push';
 import { type LaneStore, openStore, requireStorage, type Storage } from '#store';
 
 import { encodePush } from './encode-push.ts';
@@ -93,6 +93,16 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     storage,
     registry,
     observer,
+    followers: [
+      createWebhookFollower({
+        storage,
+        guard,
+        encode: encodePush,
+        userAgent: `Sealane/${VERSION}`,
+        observers: [metrics.push, createPushLogObserver(log)],
+        ...(options.push && { settings: options.push }),
+      }),
+    ],
     now,
     newId,
     ...(options.settings && { settings: options.settings }),
@@ -151,18 +161,9 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     startedAt,
     options: httpOptions,
   });
-  const push = createPushWorker({
-    storage,
-    guard,
-    encode: encodePush,
-    userAgent: `Sealane/${VERSION}`,
-    observers: [metrics.push, createPushLogObserver(log)],
-    ...(options.push && { settings: options.push }),
-  });
   // What does not start is not left half running on a storage that goes on without it.
   undo.defer(() => engine.stop());
   await engine.start();
-  push.start();
   undo.move();
 
   const { host, bodyLimitBytes, publicUrl, prefix } = httpOptions;
@@ -213,7 +214,6 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
       });
       // Runs may end while nobody new is let in; streams are told last, so that they see those ends.
       await engine.stop();
-      await push.stop();
     })());
 
   return {

@@ -5,6 +5,8 @@
 export { standardBase64 } from './base64.ts';
 export { BriefMap } from './brief-map.ts';
 export type { Event, EventKind, NewEvent, Seq } from './event.ts';
+export type { EventClass, SeqRange } from './event-class.ts';
+export { EVENT_CLASSES, eventsOfClass, rangeOfClass } from './event-class.ts';
 export type { Artifact, Json, JsonObject, Message, Part, Role } from './message.ts';
 export { textOf } from './message.ts';
 export { onOneLine } from './on-one-line.ts';

@@ -7,6 +7,8 @@ import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createFeed, type Feed } from './feed.ts';
+import type { FollowerHandler } from './followers/follower-handler.ts';
+import { createFollowerLoop } from './followers/follower-loop.ts';
 import { createJanitor } from './janitor.ts';
 import { createLease } from './lease.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
@@ -20,10 +22,12 @@ import { type EngineSettings, settingsOf } from './settings.ts';
 import type { TaskService } from './task-service.ts';
 
 export interface EngineOptions {
-  readonly storage: Pick<Storage, 'tasks' | 'upkeep' | 'lanes' | 'pushConfigs'>;
+  readonly storage: Pick<Storage, 'tasks' | 'upkeep' | 'lanes' | 'pushConfigs' | 'outbox'>;
   readonly registry: AgentRegistry;
   readonly settings?: Partial<EngineSettings>;
   readonly observer?: EngineObserver;
+  /** What reacts to committed events outside the store. */
+  readonly followers?: readonly FollowerHandler[];
   /** Refuses webhooks that must not be called; all may be by default. */
   readonly checkWebhook?: CheckWebhook;
   readonly now: () => number;
@@ -145,6 +149,10 @@ export const createEngine = (options: EngineOptions): Engine => {
     onProblem: onProblem('The janitor failed'),
   });
 
+  const followers = (options.followers ?? []).map((handler) =>
+    createFollowerLoop(options.storage.outbox, handler, () => lease.instance),
+  );
+
   const recoverOne = (run: Run): Promise<void> =>
     recoverRun(
       {
@@ -229,6 +237,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       await reap();
       dispatcher.start();
       janitor.start();
+      for (const loop of followers) loop.start();
       heart = setInterval(() => void beat().catch(onProblem('The heartbeat failed')), Math.min(1000, settings.pollMs));
       heart.unref();
     },
@@ -247,6 +256,8 @@ export const createEngine = (options: EngineOptions): Engine => {
       await Promise.race([isIdle, delay(settings.cancelGraceMs + 1000, undefined, { ref: false })]);
       stopping.abort();
       waking?.[Symbol.dispose]();
+      // They hear of the last ends, and their claims hold as long as the lease.
+      await Promise.all(followers.map((loop) => loop.stop()));
       await Promise.race([lease.stop().catch(onProblem('The lease could not be given up')), patience()]);
     },
     dismiss: () => feed.close(),

@@ -25,7 +25,7 @@ const slowStore = () => {
 it('an event that comes while the store is asked is told at once, and not with the next', async () => {
   const { store, asked, answer } = slowStore();
   const feed = createFeed(store, 60_000);
-  using follower = feed.follow('all', 'task');
+  using follower = feed.attach('all', 'task');
   const told = follower.events(0, AbortSignal.timeout(4000), false).next();
   await asked;
   feed.publish('task', [event]);
@@ -36,7 +36,7 @@ it('an event that comes while the store is asked is told at once, and not with t
 it('a reader that leaves while the store is asked is gone when it has answered', async () => {
   const { store, asked, answer } = slowStore();
   const feed = createFeed(store, 600_000);
-  using follower = feed.follow('all', 'task');
+  using follower = feed.attach('all', 'task');
   const leaving = new AbortController();
   const told = follower.events(0, leaving.signal, false).next();
   await asked;

@@ -19,7 +19,7 @@ export interface Feed {
   /** Nothing more will be told here: whoever waits is done, and whoever reads is when it has read what there is. */
   close(): void;
   /** Starts to keep the task's events; what is published between this and `events` is not missed. */
-  follow(scope: Scope, id: TaskId): Follower;
+  attach(scope: Scope, id: TaskId): Reader;
   /**
    * Resolves with the task once an event after `after` has ended the turn or asks the caller something; with nothing
    * when the time is up, the signal aborted or the task was deleted. `isCurrent`: nobody else can have settled it
@@ -34,7 +34,7 @@ export interface Waiting {
   readonly isCurrent: boolean;
 }
 
-export interface Follower extends Disposable {
+export interface Reader extends Disposable {
   /**
    * Events after `after`, in order, without end; the reader decides when it has seen enough. Ends when the task is
    * deleted. `isCurrent`: there was no later event when the task was followed, so the store need not be asked first.
@@ -43,7 +43,7 @@ export interface Follower extends Disposable {
 }
 
 interface Entry {
-  followers: number;
+  readers: number;
   readonly recent: RecentEvents;
   /** Counts the hints that something may be in the store that is not in `recent`. */
   hints: number;
@@ -66,7 +66,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     let entry = entries.get(id);
     if (!entry) {
       entry = {
-        followers: 0,
+        readers: 0,
         recent: new RecentEvents(),
         hints: 0,
         isGone: false,
@@ -78,7 +78,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     return entry;
   };
   const leave = (id: TaskId, entry: Entry): void => {
-    if (entry.followers === 0 && entry.waiters.length === 0 && entries.get(id) === entry) entries.delete(id);
+    if (entry.readers === 0 && entry.waiters.length === 0 && entries.get(id) === entry) entries.delete(id);
   };
   const rouse = (entry: Entry): void => {
     const { sleepers } = entry;
@@ -98,10 +98,11 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   /** Behind a lost hint, and for tasks that run elsewhere: has the task settled meanwhile? */
   const checkWaiters = async (scope: Scope, id: TaskId, entry: Entry): Promise<void> => {
     if (entry.waiters.length === 0) return;
-    const task = await store.find(scope, id).catch(() => null);
-    if (task === null) return;
-    if (task === undefined) await settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
-    else if (isTerminal(task.state) || isInterrupted(task.state)) await settleWaiters(id, entry, task.seq, task);
+    const facts = await store.peek(scope, id).catch(() => null);
+    if (facts === null) return;
+    if (facts === undefined) await settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
+    else if (isTerminal(facts.state) || isInterrupted(facts.state))
+      await settleWaiters(id, entry, facts.seq, undefined);
   };
 
   /** One clock for all who wait, while there are any. */
@@ -120,16 +121,16 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       poll = undefined;
     }, pollMs).unref();
 
-  const follow = (scope: Scope, id: TaskId): Follower => {
+  const attach = (scope: Scope, id: TaskId): Reader => {
     const entry = entryOf(id);
-    // Taken now: hints that come before the first event is asked for are news to this follower.
+    // Taken now: hints that come before the first event is asked for are news to this reader.
     const hintsBefore = entry.hints;
-    entry.followers += 1;
+    entry.readers += 1;
     let isOver = false;
     const dispose = (): void => {
       if (isOver) return;
       isOver = true;
-      entry.followers -= 1;
+      entry.readers -= 1;
       leave(id, entry);
     };
     async function* events(
@@ -141,13 +142,14 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       let seenHints = isCurrent ? hintsBefore : -1;
       let pageSize = FIRST_PAGE;
       try {
-        while (!signal.aborted && !entry.isGone) {
+        while (!signal.aborted) {
           const ready = entry.recent.after(cursor);
           if (ready) {
             cursor = ready.event.seq;
             yield ready;
             continue;
           }
+          if (entry.isGone) return;
           if (seenHints !== entry.hints || (entry.recent.last?.seq ?? 0) > cursor) {
             seenHints = entry.hints;
             const page = await store.read(scope, id, cursor, pageSize);
@@ -167,7 +169,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
           if (isClosed || signal.aborted) return;
           const isRoused = await sleep(entry, pollMs, signal);
           if (!isRoused && !signal.aborted) {
-            if ((await store.find(scope, id)) === undefined) return;
+            if ((await store.peek(scope, id)) === undefined) return;
             seenHints = -1;
           }
         }
@@ -196,7 +198,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       const [first] = events;
       const kept = entry.recent.last;
       if (first?.seq === 1 && kept && kept.at < first.at) return forget(id);
-      if (entry.followers > 0) entry.recent.keep(events);
+      if (entry.readers > 0) entry.recent.keep(events);
       rouse(entry);
       const settling = entry.waiters.length > 0 ? events.findLast(settles) : undefined;
       if (settling) void settleWaiters(id, entry, settling.seq, task);
@@ -222,7 +224,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         for (const waiter of waiters) waiter.settle(undefined);
       }
     },
-    follow,
+    attach,
     settled: (scope, id, after, { waitMs, signal, isCurrent }) => {
       const entry = entryOf(id);
       return new Promise((resolve) => {

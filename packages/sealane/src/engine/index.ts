@@ -8,6 +8,7 @@ export { createAgentRegistry, mayUse } from './agent-registry.ts';
 export { checkAgents } from './check-agents.ts';
 export type { Engine, EngineOptions } from './engine.ts';
 export { createEngine } from './engine.ts';
+export type { FollowerHandler, FollowerPace, HandlerIo } from './followers/follower-handler.ts';
 export { logPages } from './log-pages.ts';
 export { insist, isPassing } from './insist.ts';
 export type { EngineObserver, RunObserver } from './observer.ts';

@@ -1,6 +1,6 @@
 import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
-import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask } from '#store';
+import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask, TaskFacts } from '#store';
 
 import { type AgentEntry, mayUse } from './agent-registry.ts';
 import type { EngineParts } from './engine.ts';
@@ -50,12 +50,12 @@ export const createIntake = (
   parts: EngineParts,
   callers: {
     readonly scopeOf: (caller: Caller) => Scope;
-    readonly requireTask: (caller: Caller, id: string) => Promise<StoredTask>;
+    readonly requireFacts: (caller: Caller, id: string) => Promise<TaskFacts>;
     readonly webhookOf: (config: NewPushConfig, taskId: string) => NewWebhook;
   },
 ): Intake => {
   const { store, feed, registry, dispatcher, runs, settings, now, newId } = parts;
-  const { scopeOf, requireTask, webhookOf } = callers;
+  const { scopeOf, requireFacts, webhookOf } = callers;
 
   const callOf = (caller: Caller, request: SendRequest): CallFacts => {
     const call: Writable<CallFacts> = { permission: caller.permission };
@@ -92,8 +92,8 @@ export const createIntake = (
       if (!isStarted && slot) dispatcher.release(agent);
     }
     if (!result.ok) {
-      parts.observer.refused?.({ agent, why: result.why });
-      throw refusalOf(result.why, { ...context, laneWaiting: settings.laneWaiting });
+      parts.observer.refused?.({ agent, why: result.why === 'condition' ? result.name : result.why });
+      throw refusalOf(result, { ...context, laneWaiting: settings.laneWaiting });
     }
     return { admitted: result.value, slot, ahead: entering.ahead };
   };
@@ -139,7 +139,7 @@ export const createIntake = (
   };
 
   const followUp = async (caller: Caller, request: SendRequest, id: string): Promise<Entered> => {
-    const task = await requireTask(caller, id);
+    const task = await requireFacts(caller, id);
     const { message } = request;
     if (message.contextId !== undefined && message.contextId !== task.contextId) {
       throw new SealaneError(
@@ -171,13 +171,13 @@ export const createIntake = (
 
   /** A caller that names its tasks itself continues the task of that name, or makes it if there is none. */
   const continueOrAdmit = async (caller: Caller, request: SendRequest, id: string): Promise<Entered> => {
-    if (await store.find(scopeOf(caller), id)) return await followUp(caller, request, id);
+    if (await store.peek(scopeOf(caller), id)) return await followUp(caller, request, id);
     try {
       return await admitNew(caller, request, id);
     } catch (error) {
       if (!(error instanceof SealaneError) || error.code !== 'idempotency-conflict') throw error;
       // Somebody was quicker: the same caller, or one whose task this caller must not learn of.
-      if (await store.find(scopeOf(caller), id)) return await followUp(caller, request, id);
+      if (await store.peek(scopeOf(caller), id)) return await followUp(caller, request, id);
       throw request.idempotencyKey === undefined ? taskNotFound(id) : error;
     }
   };
@@ -195,7 +195,7 @@ export const createIntake = (
     }
     parts.arrivals.begin();
     try {
-      for (const id of request.message.referenceTaskIds ?? []) await requireTask(caller, id);
+      for (const id of new Set(request.message.referenceTaskIds)) await requireFacts(caller, id);
       const { admitted, slot, ahead } = await enter(caller, request);
       const { task, events, again, run } = admitted;
       feed.publish(task.id, events);

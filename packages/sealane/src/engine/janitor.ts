@@ -7,7 +7,10 @@ import type { EngineSettings } from './settings.ts';
 /** Small batches: cleaning up never holds up anybody's commit for long. */
 const BATCH = 100;
 
-/** What becomes of whom, and in which states they can still be. */
+/** For so long readers on other instances can learn how a task ended that was removed while it was open. */
+const REMOVED_MS = 10_000;
+
+/** What becomes of tasks that are overdue, and the states in which they can still be. */
 const TOO_LATE: Readonly<
   Record<Overdue['why'], { readonly from: readonly State[]; readonly reason: string; readonly words: string }>
 > = {
@@ -71,6 +74,9 @@ export const createJanitor = (options: {
     try {
       while ((await endOverdue()) > 0) {
         // a lane may hold thousands that have all waited for too long
+      }
+      while ((await upkeep.dropRemoved(now() - REMOVED_MS, BATCH)) === BATCH) {
+        // the next batch
       }
       if (settings.ttlMs > 0) {
         while ((await upkeep.expire(now() - settings.ttlMs, BATCH)) === BATCH) {

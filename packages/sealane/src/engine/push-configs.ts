@@ -1,5 +1,5 @@
 import { SealaneError } from '#domain';
-import type { NewWebhook, PushConfigRecord, PushConfigStore, Refusal, Scope } from '#store';
+import type { NewWebhook, PushConfigRecord, PushConfigStore, Refused, Scope } from '#store';
 
 import { refusalOf } from './refusals.ts';
 import type { Caller, NewPushConfig, PushConfig, PushConfigs } from './task-service.ts';
@@ -31,11 +31,11 @@ export const createPushConfigs = (options: {
   readonly webhookOf: (config: NewPushConfig, taskId: string) => NewWebhook;
 }): PushConfigs => {
   const { store, scopeOf, webhookOf } = options;
-  const refuse = (why: Refusal, id: string): SealaneError => refusalOf(why, { id, laneWaiting: 0 });
+  const refuse = (refused: Refused, id: string): SealaneError => refusalOf(refused, { id, laneWaiting: 0 });
 
   const list = async (caller: Caller, taskId: string): Promise<readonly PushConfig[]> => {
     const listed = await store.list(scopeOf(caller), taskId);
-    if (!listed.ok) throw refuse(listed.why, taskId);
+    if (!listed.ok) throw refuse(listed, taskId);
     return listed.value.map(pushConfigOf);
   };
 
@@ -44,13 +44,13 @@ export const createPushConfigs = (options: {
     save: async (caller, taskId, config) => {
       const webhook = webhookOf(config, taskId);
       const saved = await store.save(scopeOf(caller), taskId, webhook);
-      if (!saved.ok) throw refuse(saved.why, taskId);
+      if (!saved.ok) throw refuse(saved, taskId);
       return pushConfigOf(webhook);
     },
     find: async (caller, taskId, id) => (await list(caller, taskId)).find((config) => config.id === id),
     remove: async (caller, taskId, id) => {
       const removed = await store.remove(scopeOf(caller), taskId, id);
-      if (!removed.ok) throw refuse(removed.why, taskId);
+      if (!removed.ok) throw refuse(removed, taskId);
     },
   };
 };

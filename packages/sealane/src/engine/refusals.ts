@@ -1,5 +1,5 @@
-import { SealaneError } from '#domain';
-import type { Refusal } from '#store';
+import { type JsonObject, SealaneError } from '#domain';
+import type { ConditionName, Refused } from '#store';
 
 /** A foreign task and an unknown one are told apart by nobody: same code, same words. */
 export const taskNotFound = (id: string): SealaneError =>
@@ -9,10 +9,12 @@ export const taskNotFound = (id: string): SealaneError =>
 
 /** What the store refused, in words for the caller. */
 export const refusalOf = (
-  why: Refusal,
+  refused: Refused,
   context: { readonly id?: string; readonly laneWaiting: number },
 ): SealaneError => {
-  switch (why) {
+  switch (refused.why) {
+    case 'condition':
+      return CONDITION_REFUSALS[refused.name](refused.facts);
     case 'absent':
       return taskNotFound(context.id ?? '');
     case 'full':
@@ -65,9 +67,16 @@ export const refusalOf = (
         'would-wait-for-itself',
         'The message comes from a run of the same conversation and would wait for that run to end. Use another contextId.',
       );
+    case 'unfinished':
     case 'lost':
       return new SealaneError('unavailable', 'This run belongs to another instance now. Try again.', {
         retryAfterMs: 1000,
       });
   }
+};
+
+/** A condition of an admission that does not hold, in words for the caller. */
+const CONDITION_REFUSALS: Readonly<Record<ConditionName, (facts: JsonObject) => SealaneError>> = {
+  probe: ({ key }) =>
+    new SealaneError('unsupported-operation', `There is nothing left of the probe ${JSON.stringify(key)}.`),
 };

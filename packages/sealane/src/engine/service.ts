@@ -1,9 +1,9 @@
 import { type Event, isInterrupted, isTerminal, SealaneError, type Seq } from '#domain';
-import type { Scope, StoredTask } from '#store';
+import type { Finished, Scope, StoredTask, TaskFacts } from '#store';
 
 import { directReplyOf } from './direct-reply.ts';
 import type { EngineParts } from './engine.ts';
-import type { Follower, Waiting } from './feed.ts';
+import type { Reader, Waiting } from './feed.ts';
 import { createIntake } from './intake.ts';
 import { logPages, sizeOfAll } from './log-pages.ts';
 import { createPushConfigs, createWebhookOf } from './push-configs.ts';
@@ -37,20 +37,33 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     return task;
   };
 
+  /** For callers that need to know of the task, and not what is in it. */
+  const requireFacts = async (caller: Caller, id: string): Promise<TaskFacts> => {
+    const facts = await store.peek(scopeOf(caller), id);
+    if (!facts) throw taskNotFound(id);
+    return facts;
+  };
+
   const webhookOf = createWebhookOf(parts.newId, parts.checkWebhook);
-  const takeIn = createIntake(parts, { scopeOf, requireTask, webhookOf });
+  const takeIn = createIntake(parts, { scopeOf, requireFacts, webhookOf });
+
+  const tellEnd = (id: string, { task, events }: Finished): void => {
+    feed.publish(id, events, task);
+    parts.observer.taskEnded?.({ agent: task.agent, taskId: id, state: task.state, reason: 'canceled' });
+  };
 
   const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
 
   /** The task once its turn has ended or asks something; the task as it is when the time is up. */
   const awaitSettled = async (caller: Caller, task: StoredTask, options: Waiting): Promise<StoredTask> => {
     const settled = await feed.settled(scopeOf(caller), task.id, task.seq, options);
-    return settled ?? (options.signal.aborted || parts.signal.aborted ? task : await requireTask(caller, task.id));
+    if (settled) return settled;
+    return options.signal.aborted || parts.signal.aborted ? task : await requireTask(caller, task.id);
   };
 
   /** Items of a stream until `isLast`; `first` is told before, and forgotten then: a stream may last for days. */
   async function* itemsOf(
-    follower: Follower,
+    reader: Reader,
     task: TaskIdentity,
     after: Seq,
     options: StreamOptions,
@@ -58,26 +71,26 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     try {
       if (options.first) yield options.first;
       options.first = undefined;
-      for await (const item of follower.events(after, options.signal, options.isCurrent)) {
+      for await (const item of reader.events(after, options.signal, options.isCurrent)) {
         yield { kind: 'event', seq: item.event.seq, event: item.event, task, frames: item.frames };
         if (options.isLast(item)) return;
       }
     } finally {
-      follower[Symbol.dispose]();
+      reader[Symbol.dispose]();
     }
   }
 
   const streamOf = (
-    follower: Follower,
-    { id, contextId }: StoredTask,
+    reader: Reader,
+    { id, contextId }: TaskIdentity,
     after: Seq,
     options: StreamOptions,
   ): AsyncIterable<StreamItem> => {
     // Whoever leaves before asking for the first item never begins the iteration, whose end would let go of the task.
-    const leave = (): void => follower[Symbol.dispose]();
+    const leave = (): void => reader[Symbol.dispose]();
     if (options.signal.aborted) leave();
     else options.signal.addEventListener('abort', leave, { once: true });
-    return itemsOf(follower, { id, contextId }, after, options);
+    return itemsOf(reader, { id, contextId }, after, options);
   };
 
   async function* directStream(
@@ -90,7 +103,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     yield message ? { kind: 'message', message } : { kind: 'task', seq: settled.seq, task: settled };
   }
 
-  const checkedEventId = (lastEventId: Seq, task: StoredTask): Seq => {
+  const checkedEventId = (lastEventId: Seq, task: TaskFacts): Seq => {
     if (lastEventId <= task.seq) return lastEventId;
     throw new SealaneError(
       'invalid-params',
@@ -113,13 +126,13 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     stream: async (caller, request, { lastEventId, signal = never() } = {}) => {
       const { task, again, isCurrent } = await takeIn(caller, request);
       if (task.direct) return directStream(caller, task, { waitMs: settings.waitMs, signal, isCurrent });
-      const follower = feed.follow(scopeOf(caller), task.id);
+      const reader = feed.attach(scopeOf(caller), task.id);
       const resumeAt = again && lastEventId !== undefined ? checkedEventId(lastEventId, task) : undefined;
       if (again && isSettled(task) && (resumeAt === undefined || resumeAt === task.seq)) {
-        follower[Symbol.dispose]();
+        reader[Symbol.dispose]();
         return once(resumeAt === undefined ? { kind: 'task', seq: task.seq, task } : undefined);
       }
-      return streamOf(follower, task, resumeAt ?? task.seq, {
+      return streamOf(reader, task, resumeAt ?? task.seq, {
         ...(resumeAt === undefined && { first: { kind: 'task', seq: task.seq, task } }),
         isCurrent,
         isLast: endsSend,
@@ -134,55 +147,50 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     cancel: async (caller, id) => {
       const result = await store.requestCancel(scopeOf(caller), id, caller.owner, now());
       if (!result.ok) {
-        const task = await requireTask(caller, id);
-        if (task.state === 'canceled') return task;
-        throw new SealaneError('task-not-cancelable', `Task "${id}" has already ended (${task.state}).`, {
-          facts: { taskId: id, state: task.state },
+        const { state } = await requireFacts(caller, id);
+        if (state === 'canceled') return await requireTask(caller, id);
+        throw new SealaneError('task-not-cancelable', `Task "${id}" has already ended (${state}).`, {
+          facts: { taskId: id, state },
         });
       }
-      const { task, events, outcome } = result.value;
-      feed.publish(id, events, task);
-      if (outcome === 'ended') {
-        parts.observer.taskEnded?.({ agent: task.agent, taskId: id, state: task.state, reason: 'canceled' });
-        return task;
+      if (result.value.outcome === 'ended') {
+        tellEnd(id, result.value);
+        return result.value.task;
       }
+      const { events } = result.value;
+      feed.publish(id, events);
       runs.observe(id, events);
-      return await awaitSettled(caller, task, {
-        waitMs: settings.cancelGraceMs + 2000,
-        signal: parts.signal,
-        isCurrent: events.length > 0,
-      });
+      const waiting = { waitMs: settings.cancelGraceMs + 2000, signal: parts.signal, isCurrent: events.length > 0 };
+      const after = events.at(-1)?.seq ?? 0;
+      return (await feed.settled(scopeOf(caller), id, after, waiting)) ?? (await requireTask(caller, id));
     },
 
     subscribe: async (caller, id, { lastEventId, signal = never() } = {}) => {
-      const follower = feed.follow(scopeOf(caller), id);
+      const reader = feed.attach(scopeOf(caller), id);
       try {
-        const task = await requireTask(caller, id);
-        const isLast = ({ event: { event } }: FeedEvent): boolean =>
-          event.kind !== 'artifact-added' && isTerminal(event.state);
         if (lastEventId !== undefined) {
-          const after = checkedEventId(lastEventId, task);
-          if (isTerminal(task.state) && after === task.seq) {
-            follower[Symbol.dispose]();
+          const facts = await requireFacts(caller, id);
+          const after = checkedEventId(lastEventId, facts);
+          if (isTerminal(facts.state) && after === facts.seq) {
+            reader[Symbol.dispose]();
             return once(undefined);
           }
-          return streamOf(follower, task, after, { isCurrent: false, isLast, signal });
+          return streamOf(reader, facts, after, { isCurrent: false, isLast: endsTask, signal });
         }
-        if (isTerminal(task.state)) throw refusalOf('terminal', { id, laneWaiting: settings.laneWaiting });
-        return streamOf(follower, task, task.seq, {
-          first: { kind: 'task', seq: task.seq, task },
-          isCurrent: true,
-          isLast,
-          signal,
-        });
+        const task = await requireTask(caller, id);
+        if (isTerminal(task.state)) {
+          throw refusalOf({ ok: false, why: 'terminal' }, { id, laneWaiting: settings.laneWaiting });
+        }
+        const first = { kind: 'task', seq: task.seq, task } as const;
+        return streamOf(reader, task, task.seq, { first, isCurrent: true, isLast: endsTask, signal });
       } catch (error) {
-        follower[Symbol.dispose]();
+        reader[Symbol.dispose]();
         throw error;
       }
     },
 
     events: async (caller, id, after, limit) => {
-      const task = await requireTask(caller, id);
+      const task = await requireFacts(caller, id);
       const events: Event[] = [];
       let bytes = 0;
       const range = { after, last: Math.min(after + limit, task.seq) };
@@ -197,11 +205,15 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     pushConfigs: createPushConfigs({ store: parts.pushConfigs, scopeOf, webhookOf }),
 
     remove: async (caller, id) => {
-      const result = await store.remove(scopeOf(caller), id);
-      if (result.ok) return feed.forget(id);
+      const result = await store.remove(scopeOf(caller), id, now());
+      if (result.ok) {
+        const { ended } = result.value;
+        if (ended) tellEnd(id, ended);
+        return feed.forget(id);
+      }
       if (result.why === 'busy') {
-        const task = await requireTask(caller, id);
-        const why = isTerminal(task.state)
+        const { state } = await requireFacts(caller, id);
+        const why = isTerminal(state)
           ? 'has ended, and its run is not known to be dead. Try again when it is, or after the quarantine.'
           : 'is running. Cancel it first.';
         throw new SealaneError('conflict', `Task "${id}" ${why}`, { facts: { taskId: id } });
@@ -218,6 +230,9 @@ async function* once(item: StreamItem | undefined): AsyncGenerator<StreamItem, v
 /** A question to the caller ends the stream of a send; a sign-in elsewhere does not. */
 const endsSend = ({ event: { event } }: Pick<FeedEvent, 'event'>): boolean =>
   event.kind !== 'artifact-added' && (isTerminal(event.state) || event.state === 'input-required');
+
+const endsTask = ({ event: { event } }: Pick<FeedEvent, 'event'>): boolean =>
+  event.kind !== 'artifact-added' && isTerminal(event.state);
 
 /** For callers that stay to the end. One for each: listeners of a signal that everybody has would never go. */
 const never = (): AbortSignal => new AbortController().signal;

@@ -1,6 +1,6 @@
 import type { Permission } from '#agents';
 import type { Event, JsonObject, Message, Seq, State } from '#domain';
-import type { Page, StoredTask } from '#store';
+import type { Page, StoredTask, TaskFacts } from '#store';
 
 /** Who calls, as `identity` found out. */
 export interface Caller {
@@ -135,7 +135,7 @@ export interface TaskService {
     id: string,
     after: Seq,
     limit: number,
-  ): Promise<{ readonly task: StoredTask; readonly events: readonly Event[] }>;
+  ): Promise<{ readonly task: TaskFacts; readonly events: readonly Event[] }>;
   /** Deletes a task that has ended. */
   remove(caller: Caller, id: string): Promise<void>;
   readonly pushConfigs: PushConfigs;

@@ -1,6 +1,6 @@
 import type { Event } from '#domain';
 import { isPassing, type PushConfig, pushConfigOf, type TaskIdentity } from '#engine';
-import type { Owed, StoredTask, TaskStore } from '#store';
+import type { PushConfigRecord, StoredTask, TaskStore } from '#store';
 
 import type { PushObserver, PushOutcome } from './push-observer.ts';
 import { taskAt } from './task-at.ts';
@@ -23,13 +23,19 @@ export interface PushBody {
 /** What to send in the webhook's dialect; nothing when it is not told of such events. */
 export type EncodePush = (news: PushNews) => Promise<PushBody | undefined>;
 
+/** An event, and the webhook that is owed it. */
+export interface OwedNews {
+  readonly webhook: PushConfigRecord;
+  readonly event: Event;
+  readonly task: TaskIdentity;
+}
+
 /**
  * Tells one webhook of one event, once. `undefined`: there was nothing to send. Throws only where nothing was sent
- * because the store is away: that is not the webhook's failure, and the event is owed as before.
+ * because the store cannot be reached: that is not the webhook's failure, and the event is owed as before.
  */
 export type Deliver = (
-  owed: Owed,
-  event: Event,
+  news: OwedNews,
   options: { readonly isRepeated: boolean; readonly signal: AbortSignal },
 ) => Promise<PushOutcome | undefined>;
 
@@ -53,7 +59,8 @@ export const createDeliver = (options: {
     };
   };
 
-  return async ({ claim: { taskId }, contextId, webhook }, event, { isRepeated, signal }) => {
+  return async ({ webhook, event, task }, { isRepeated, signal }) => {
+    const taskId = task.id;
     const config = pushConfigOf(webhook);
     const tell = (outcome: PushOutcome, facts: { status?: number; why?: string } = {}): PushOutcome => {
       // What was cut short by our own stop is tried again later, and is no news.
@@ -63,7 +70,6 @@ export const createDeliver = (options: {
       return outcome;
     };
     try {
-      const task = { id: taskId, contextId };
       const news = await encode({ config, event, task, taskThen: () => taskAt(tasks, taskId, event.seq) });
       if (!news) return undefined;
       const headers = headersOf(config, news.contentType);

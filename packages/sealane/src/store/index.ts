@@ -6,7 +6,20 @@
 export { isTaskStore, missingMembers, requireTaskStore } from './is-task-store.ts';
 export { requireStorage } from './require-storage.ts';
 export { openStore } from './open-store.ts';
-export type { OutboxStore, Owed, OwedClaim } from './outbox-store.ts';
+export type { Condition, ConditionName, RefusedCondition } from './condition.ts';
+export type { FollowerKind, NewFollower, Subject } from './follower.ts';
+export type {
+  Advanced,
+  FollowerAnswers,
+  FollowerEffects,
+  Handled,
+  OutboxStore,
+  Owed,
+  OwedClaim,
+  OwedEvents,
+  OwedRange,
+} from './outbox-store.ts';
+export type { Refusal, Refused, Result } from './result.ts';
 export type {
   AuditEvent,
   AuditLog,
@@ -41,13 +54,13 @@ export type {
   Page,
   PutTask,
   QueueLimits,
-  Refusal,
-  Result,
+  Removed,
   Run,
   RunToken,
   Scope,
   Slot,
   StoredTask,
+  TaskFacts,
   TaskId,
   TaskStore,
 } from './task-store.ts';

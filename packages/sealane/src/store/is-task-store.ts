@@ -19,6 +19,7 @@ const MEMBERS: Readonly<Record<keyof TaskStore, 'function' | 'boolean'>> = {
   reap: 'function',
   interventions: 'function',
   find: 'function',
+  peek: 'function',
   read: 'function',
   list: 'function',
   put: 'function',

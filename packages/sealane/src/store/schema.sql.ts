@@ -200,4 +200,54 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE INDEX idx_turns_queued ON heads(queued_at) WHERE lane IS NOT NULL AND holder IS NULL`,
     `CREATE INDEX idx_turns_owner ON heads(owner) WHERE lane IS NOT NULL AND holder IS NULL`,
   ],
+
+  // Followers: who reacts to the events of a subject (a task, later an objective), and what it has not handled yet.
+  [
+    // A mask of the classes of events that followers of the task ask for: 1 every event, 2 state changes, 4 the end. A
+    // webhook asks for every event, so what was in `push` is right as it is.
+    `ALTER TABLE heads RENAME COLUMN push TO follows`,
+    // A webhook is `failed` while its last delivery is.
+    `ALTER TABLE push_configs ADD COLUMN status TEXT NOT NULL DEFAULT 'active'`,
+    // A removed task (direct = 2) is hidden: its id is free, and what it was called stands here.
+    `ALTER TABLE tasks ADD COLUMN removed_id TEXT`,
+    `CREATE INDEX idx_tasks_removed ON tasks(removed_id, k) WHERE removed_id IS NOT NULL`,
+    // What a follower is owed is one range of events, so that its order is kept, and a follower that is unreachable takes
+    // no more room than one that answers. Nothing is owed where 'first_seq > last_seq'. 'due_at': when to call it next;
+    // NULL: when it is owed something again. 'claim' names the open claim that its row belongs to.
+    `CREATE TABLE followers (
+      k {lasting-key},
+      kind TEXT NOT NULL,
+      target TEXT NOT NULL,
+      subject_type TEXT NOT NULL,
+      subject BIGINT NOT NULL,
+      events BIGINT NOT NULL,
+      first_seq BIGINT NOT NULL,
+      last_seq BIGINT NOT NULL,
+      due_at BIGINT,
+      attempts BIGINT NOT NULL,
+      claim BIGINT
+    )`,
+    `CREATE UNIQUE INDEX idx_followers_subject ON followers(subject_type, subject, kind, target)`,
+    `CREATE INDEX idx_followers_due ON followers(kind, due_at) WHERE due_at IS NOT NULL AND claim IS NULL`,
+    `CREATE INDEX idx_followers_target ON followers(kind, target, due_at) WHERE due_at IS NOT NULL AND claim IS NULL`,
+    `CREATE INDEX idx_followers_claim ON followers(claim) WHERE claim IS NOT NULL`,
+    // At most one open claim per kind and target. Its key is never given twice: it is the fence of whoever holds it.
+    `CREATE TABLE claims (
+      k {lasting-key},
+      kind TEXT NOT NULL,
+      target TEXT NOT NULL,
+      instance TEXT NOT NULL,
+      lease_until BIGINT NOT NULL
+    )`,
+    `CREATE UNIQUE INDEX idx_claims_target ON claims(kind, target)`,
+    `INSERT INTO followers (kind, target, subject_type, subject, events, first_seq, last_seq, due_at, attempts)
+      SELECT 'webhook', push_configs.task || '/' || push_configs.id, 'task', push_configs.task, 1,
+        COALESCE(outbox.first_seq, 1), COALESCE(outbox.last_seq, 0), outbox.first_seq * 0, COALESCE(outbox.attempts, 0)
+      FROM push_configs LEFT JOIN outbox
+        ON outbox.task = push_configs.task AND outbox.kind = 'push' AND outbox.target = push_configs.id
+      WHERE push_configs.silent = 0 ORDER BY push_configs.task, push_configs.id`,
+    `DROP TABLE outbox`,
+    // What the kind 'probe' and the condition 'probe' work on: they are there for the tests of every store.
+    `CREATE TABLE probes (key TEXT PRIMARY KEY, amount BIGINT NOT NULL)`,
+  ],
 ];

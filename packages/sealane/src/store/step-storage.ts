@@ -3,8 +3,9 @@ import type { Event, NewEvent, Seq } from '#domain';
 import type { Storage, Upkeep } from './storage.ts';
 import { assembleAdmitted } from './steps/admission.ts';
 import type { READS, ReadName, StepArgs, StepResult, WriteName, WRITES } from './steps/index.ts';
-import { numbered } from './steps/event-log.ts';
-import type { Instant, Result, TaskId } from './task-store.ts';
+import { numbered } from './steps/event-text.ts';
+import type { Result } from './result.ts';
+import type { Instant, TaskId } from './task-store.ts';
 
 /** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
 export interface Driver {
@@ -30,7 +31,7 @@ const mapped = <A, B>(result: Result<A>, map: (value: A) => B): Result<B> =>
 
 /** What a caller sent, as it stands in the log: only its last number has to come back. */
 const committed = (events: readonly NewEvent[], lastSeq: Seq, at: Instant): readonly Event[] =>
-  numbered(0, lastSeq - events.length + 1, events, at, []).committed;
+  numbered(lastSeq - events.length + 1, events, at);
 
 /** The ports over a driver: every call is the step of the same name. */
 export const createStepStorage = (driver: Driver): Storage => {
@@ -41,6 +42,7 @@ export const createStepStorage = (driver: Driver): Storage => {
       if (expired > 0) await driver.compact?.();
       return expired;
     },
+    dropRemoved: (removedBefore, limit) => driver.write('dropRemoved', removedBefore, limit),
     purge: (what) => driver.write('purge', what),
     counts: () => driver.read('counts'),
     check: () => driver.check(),
@@ -71,10 +73,11 @@ export const createStepStorage = (driver: Driver): Storage => {
       reap: (instance, at, mine) => driver.write('reap', instance, at, mine),
       interventions: (instance) => driver.read('interventions', instance),
       find: (scope, id) => driver.read('find', scope, id),
+      peek: (scope, id) => driver.read('peek', scope, id),
       read: (scope, id, after, limit) => driver.read('read', scope, id, after, limit),
       list: (scope, query) => driver.read('list', scope, query),
       put: (request) => driver.write('put', request),
-      remove: (scope, id) => driver.write('remove', scope, id),
+      remove: (scope, id, at) => driver.write('remove', scope, id, at),
       onWake: (listener) => driver.onWake(listener),
     },
     lanes: {
@@ -102,11 +105,16 @@ export const createStepStorage = (driver: Driver): Storage => {
       save: (scope, taskId, webhook) => driver.write('savePushConfig', scope, taskId, webhook),
       list: (scope, taskId) => driver.read('listPushConfigs', scope, taskId),
       remove: (scope, taskId, id) => driver.write('removePushConfig', scope, taskId, id),
+      at: (target) => driver.read('pushConfigAt', target),
     },
     outbox: {
-      claim: (request) => driver.write('claimOwed', request),
-      done: (claim, upTo, leaseMs) => driver.write('doneOwed', claim, upTo, leaseMs),
-      failed: (claim, retryAfterMs) => driver.write('failedOwed', claim, retryAfterMs),
+      follow: (scope, id, follower) => driver.write('addFollower', scope, id, follower),
+      unfollow: (scope, id, follower) => driver.write('dropFollower', scope, id, follower),
+      // The driver knows steps by name, and not that one of them is for every kind.
+      claim: (request) => driver.write('claimOwed', request) as Promise<never>,
+      read: (follower, from, limit) => driver.read('readOwed', follower, from, limit),
+      advance: (claim, handled, leaseMs, effect) =>
+        driver.write('advanceOwed', claim, handled, leaseMs, effect) as Promise<never>,
       onOwed: (listener) => driver.onOwed(listener),
     },
     upkeep: backup ? { ...upkeep, backup: (file) => backup(file) } : upkeep,

@@ -1,7 +1,8 @@
 import type { JsonObject } from '#domain';
 
 import type { OutboxStore } from './outbox-store.ts';
-import type { AgentName, InstanceId, Instant, NewWebhook, Result, Scope, TaskId, TaskStore } from './task-store.ts';
+import type { Result } from './result.ts';
+import type { AgentName, InstanceId, Instant, NewWebhook, Scope, TaskId, TaskStore } from './task-store.ts';
 
 /** A lane as the operator sees it. */
 export interface LaneView {
@@ -104,6 +105,8 @@ export interface PushConfigRecord {
   readonly id: string;
   /** JSON of the configuration, as the caller gave it. */
   readonly config: JsonObject;
+  /** `failed` while its last delivery failed. */
+  readonly status: 'active' | 'failed';
 }
 
 /** The webhooks of tasks; each call is `absent` when there is no such task in the scope. */
@@ -114,6 +117,8 @@ export interface PushConfigStore {
   list(scope: Scope, taskId: TaskId): Promise<Result<readonly PushConfigRecord[]>>;
   /** False: there was none. */
   remove(scope: Scope, taskId: TaskId, id: string): Promise<Result<boolean>>;
+  /** The webhook that the target of a follower names, also of a task that was removed meanwhile. */
+  at(target: string): Promise<PushConfigRecord | undefined>;
 }
 
 export interface StoreCounts {
@@ -139,6 +144,8 @@ export interface Upkeep {
   }): Promise<readonly Overdue[]>;
   /** Deletes at most `limit` tasks that ended before `endedBefore`, unless something is owed; answers how many. */
   expire(endedBefore: Instant, limit: number): Promise<number>;
+  /** Deletes what is left of at most `limit` tasks that were removed before that time, unless something is owed. */
+  dropRemoved(removedBefore: Instant, limit: number): Promise<number>;
   /** Deletes the ended tasks of an owner or a context, at most `limit`; answers how many. */
   purge(what: { readonly owner?: string; readonly contextId?: string; readonly limit: number }): Promise<number>;
   counts(): Promise<StoreCounts>;

@@ -1,32 +1,8 @@
 import type { Event, JsonObject, Message, NewEvent, Seq, State, TaskSnapshot } from '#domain';
 
-/** An ordinary outcome is a value; only what nobody expects is thrown. */
-export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: Refusal };
-
-/**
- * - `absent`: no such task in this scope (it may exist in another)
- * - `lost`: the run's lease is gone; nothing was written
- * - `terminal`: the task has ended; nothing was written
- * - `canceled`: a cancel was asked for before this end; the turn can only end as canceled
- * - `full`: the lane holds as many waiting turns as it may
- * - `owner-full`: the owner has as many waiting turns as it may
- * - `busy`: a turn of this task is already waiting or running
- * - `conflict`: the idempotency key was used with another body, or the id is taken
- * - `push-full`: the task has as many webhooks as it may
- * - `loop`: the turn would wait for a run that waits for it
- */
-export type Refusal =
-  | 'absent'
-  | 'lost'
-  | 'terminal'
-  | 'canceled'
-  | 'full'
-  | 'owner-full'
-  | 'busy'
-  | 'conflict'
-  | 'push-full'
-  | 'task-full'
-  | 'loop';
+import type { Condition } from './condition.ts';
+import type { NewFollower } from './follower.ts';
+import type { Result } from './result.ts';
 
 export type TaskId = string;
 export type InstanceId = string;
@@ -37,11 +13,8 @@ export type Instant = number;
 /** Whose tasks a call may touch. There is no call without a scope; `all` is for the operator and the engine itself. */
 export type Scope = { readonly owner: string; readonly tenant: string; readonly agent?: AgentName } | 'all';
 
-/**
- * A task as it is stored. The parts that clients wrote stay JSON text, so that the common answer is spliced together
- * and never parsed.
- */
-export interface StoredTask {
+/** A task without its content: what a step or a reader needs to know of it before it looks further. Costs little. */
+export interface TaskFacts {
   readonly id: TaskId;
   readonly contextId: string;
   readonly owner: string;
@@ -54,11 +27,20 @@ export interface StoredTask {
   /** The answer is a Message: kept for the audit, not listed. */
   readonly direct: boolean;
   readonly state: State;
-  /** JSON of a Message, or null. */
-  readonly statusMessage: string | null;
   readonly statusAt: string;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** The number of its last event. */
+  readonly seq: Seq;
+}
+
+/**
+ * A task as it is stored. The parts that clients wrote stay JSON text, so that the common answer is spliced together
+ * and never parsed.
+ */
+export interface StoredTask extends TaskFacts {
+  /** JSON of a Message, or null. */
+  readonly statusMessage: string | null;
   /** JSON arrays and a JSON object. */
   readonly artifacts: string;
   readonly history: string;
@@ -66,8 +48,6 @@ export interface StoredTask {
   /** Only while a turn of it waits: turns ahead in its lane, and since when. */
   readonly queuePosition?: number;
   readonly queuedAt?: Instant;
-  /** The number of the last event folded into this. */
-  readonly seq: Seq;
 }
 
 /** Names a run to the store: only the holder of the current epoch may write. Opaque to everybody else. */
@@ -145,6 +125,10 @@ export interface Admission {
   readonly idempotency?: { readonly key: string; readonly bodyHash: string };
   /** Hears of everything from the first event on. */
   readonly push?: NewWebhook;
+  /** Follow the task from its first event on. */
+  readonly followers?: readonly NewFollower[];
+  /** Checked and taken before anything else is written; a repeat of an admission skips them. */
+  readonly conditions?: readonly Condition[];
 }
 
 /** A webhook that a task is to have. */
@@ -159,6 +143,8 @@ export interface NewWebhook {
   readonly isRepeatable?: boolean;
   /** Kept for its owner's own use: nothing is owed to it. */
   readonly isSilent?: boolean;
+  /** What became of its last delivery; `active` unless its owner says something else. */
+  readonly status?: 'active' | 'failed';
 }
 
 export interface QueueLimits {
@@ -182,6 +168,8 @@ export interface FollowUp {
   readonly taskBytes?: number;
   /** Hears of everything from this message on. */
   readonly push?: NewWebhook;
+  /** Checked and taken before anything else is written; a message that is known already skips them. */
+  readonly conditions?: readonly Condition[];
 }
 
 export interface Admitted {
@@ -204,11 +192,14 @@ export interface Finished {
   readonly events: readonly Event[];
 }
 
-export interface CancelRequest {
-  readonly task: StoredTask;
-  readonly events: readonly Event[];
-  /** `ended`: nothing ran, the task is canceled. `asked`: its runner has been told. */
-  readonly outcome: 'ended' | 'asked';
+/** `ended`: nothing ran, the task is canceled. `asked`: its run has been told. */
+export type CancelRequest =
+  | (Finished & { readonly outcome: 'ended' })
+  | { readonly outcome: 'asked'; readonly events: readonly Event[] };
+
+/** What a removal wrote: the end of a task that was open, for those who read or follow it. */
+export interface Removed {
+  readonly ended?: Finished;
 }
 
 export interface ListQuery {
@@ -281,12 +272,16 @@ export interface TaskStore {
     /** Held runs per owner; 0 is no limit. */
     readonly ownerRunning: number;
   }): Promise<readonly ClaimedRun[]>;
+  /** What the run says while it works. An event that ends the turn or the task is an error: that is for `finish`. */
   append(run: RunToken, events: readonly NewEvent[], at: Instant): Promise<Result<Appended>>;
   /** What the connector needs to find the run again; durable when it resolves. */
   remember(run: RunToken, ref: JsonObject): Promise<Result<null>>;
-  /** Ends the turn: appends, folds the snapshot. With `release` the lane goes on in the same step. */
+  /** Ends the turn and folds the task. With `release` the lane goes on in the same step. */
   finish(run: RunToken, events: readonly NewEvent[], at: Instant, release: boolean): Promise<Result<Finished>>;
-  /** The run is dead: frees the lane, or with `retryAt` puts the turn back at its head. */
+  /**
+   * The run is dead: frees the lane of a turn that has ended, or with `retryAt` puts the turn back at the head of its
+   * lane. `unfinished`: neither an end nor a time to try again, so that nobody would ever find the turn.
+   */
   release(run: RunToken, at: Instant, retryAt?: Instant): Promise<Result<null>>;
   /** Queued or interrupted: canceled now. Running: an intent that its runner reads. Again: the same answer. */
   requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Promise<Result<CancelRequest>>;
@@ -306,13 +301,19 @@ export interface TaskStore {
   interventions(instance: InstanceId): Promise<readonly TaskId[]>;
 
   find(scope: Scope, id: TaskId): Promise<StoredTask | undefined>;
+  /** The same without the content; costs the same for a short task and for a long one. */
+  peek(scope: Scope, id: TaskId): Promise<TaskFacts | undefined>;
   read(scope: Scope, id: TaskId, after: Seq, limit: number): Promise<readonly Event[]>;
   list(scope: Scope, query: ListQuery): Promise<Page>;
 
   /** Writes a whole task as one event, for the views; a task with a waiting or running turn is `busy`. */
   put(put: PutTask): Promise<Result<StoredTask>>;
-  /** Deletes a task with its events; a waiting turn leaves its lane, which goes on. `busy` while it runs. */
-  remove(scope: Scope, id: TaskId): Promise<Result<null>>;
+  /**
+   * Deletes a task; `busy` while a run of it lives. One that is open is canceled first, by an event like any other, so
+   * that its readers and followers hear of it. From then on nobody finds it, and its id is free; its rows go when
+   * nothing is owed to its followers any more.
+   */
+  remove(scope: Scope, id: TaskId, at: Instant): Promise<Result<Removed>>;
 
   /**
    * Called after commits: with ids when another instance has written events of these tasks, without ids when some

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describeAdmission } from './store-contract/admission.ts';
 import { describeAnswers } from './store-contract/answers.ts';
 import { describeCancelling } from './store-contract/cancelling.ts';
+import { describeConditions } from './store-contract/conditions.ts';
 import { describeClaiming } from './store-contract/claiming.ts';
 import {
   type ContractStore,
@@ -38,7 +39,8 @@ export type { ContractStore, OpenContractStore } from './store-contract/contract
 const SECTIONS: Readonly<Record<string, (suite: Suite) => void>> = {
   numbers: describeNumbering,
   admit: describeAdmission,
-  'admit, with an answer': describeAnswers,
+  'turns as they are read': describeAnswers,
+  conditions: describeConditions,
   lanes: describeLanes,
   idempotency: describeIdempotency,
   follow: describeFollowUps,

@@ -1,5 +1,5 @@
 import { SealaneError } from '#domain';
-import type { PutTask, Refusal, Result, Scope, Storage, StoredTask } from '#store';
+import type { PutTask, Refused, Result, Scope, Storage, StoredTask } from '#store';
 
 import { snapshotFrom, type TaskInput, type ViewTask, viewOf } from './seed-task.ts';
 
@@ -45,7 +45,7 @@ export const createTaskRecords = ({ storage, owner, now = Date.now }: TaskRecord
     const place = { id: task.id, contextId: task.contextId ?? task.id, owner, tenant: '', agent: 'records' };
     return tasks.put({ ...place, ...how, snapshot: snapshotFrom(task, at), at });
   };
-  const refused = (id: string, why: Refusal): SealaneError =>
+  const refused = (id: string, why: Refused['why']): SealaneError =>
     new SealaneError(
       'conflict',
       `Task "${id}" cannot be written: it ${why === 'busy' ? 'is being worked on' : why === 'terminal' ? 'has ended' : 'exists already'}.`,
@@ -86,7 +86,7 @@ export const createTaskRecords = ({ storage, owner, now = Date.now }: TaskRecord
         if (updated.why !== 'conflict') throw refused(id, updated.why);
       }
     },
-    delete: async (id) => (await tasks.remove(scope, id)).ok,
+    delete: async (id) => (await tasks.remove(scope, id, now())).ok,
     list,
     findByContext: async (contextId) => {
       const found: ViewTask[] = [];

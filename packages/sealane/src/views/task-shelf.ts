@@ -72,7 +72,7 @@ export const createTaskShelf = ({
     return next;
   };
 
-  const isOurs = async (id: string): Promise<boolean> => (await tasks.find(scope, id)) !== undefined;
+  const isOurs = async (id: string): Promise<boolean> => (await tasks.peek(scope, id)) !== undefined;
 
   const save = async (task: ShelfInput): Promise<void> => {
     if (!(await isOurs(task.id))) {
@@ -150,12 +150,13 @@ export const createTaskShelf = ({
       if (nextCursor !== null && page.next !== undefined) remember(nextCursor, page.next);
       return { tasks: shown, nextCursor };
     },
-    delete: (taskId) => inTurn(async () => (await tasks.remove(scope, taskId)).ok),
+    delete: (taskId) => inTurn(async () => (await tasks.remove(scope, taskId, now())).ok),
     savePushConfig: async (taskId, config) => {
       const { url, token = null, authentication = null, status = 'active' } = config;
-      const kept = { url, token, authentication, status };
-      // Whoever keeps tasks on a shelf calls its webhooks itself.
-      const saved = await pushConfigs.save(scope, taskId, { id: taskId, config: kept, limit: 1, isSilent: true });
+      const kept = { url, token, authentication };
+      // A program that keeps tasks on a shelf calls its webhooks itself.
+      const webhook = { id: taskId, config: kept, limit: 1, isSilent: true, status };
+      const saved = await pushConfigs.save(scope, taskId, webhook);
       if (!saved.ok) {
         throw new SealaneError('task-not-found', `There is no task "${taskId}".`);
       }
@@ -163,7 +164,9 @@ export const createTaskShelf = ({
     getPushConfig: async (taskId) => {
       const listed = await pushConfigs.list(scope, taskId);
       const known = listed.ok && listed.value.find(({ id }) => id === taskId);
-      return known ? { ...(known.config as unknown as Required<ShelfPushConfig>), taskId } : null;
+      if (!known) return null;
+      const { url, token = null, authentication = null } = known.config as unknown as ShelfPushConfig;
+      return { taskId, url, token, authentication, status: known.status };
     },
     deletePushConfig: async (taskId) => {
       const removed = await pushConfigs.remove(scope, taskId, taskId);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, QueryResult } from 'pg';
 
 import { type Param, type Statement, StepConflict } from '../steps/step.ts';
-import { EVENT_INSERTS } from '../steps/tasks.sql.ts';
+import { EVENT_INSERTS } from '../steps/events.sql.ts';
 
 /** Asked for at the beginning, so that what became of a transaction can be looked up if the answer to its COMMIT is lost. */
 export const NAME_TRANSACTION = {

@@ -36,6 +36,7 @@ const withoutBraces = (text: string): string =>
   text
     .replaceAll('{lock-free}', 'FOR UPDATE SKIP LOCKED')
     .replaceAll('{lock}', 'FOR UPDATE')
+    .replaceAll('{share-lock}', 'FOR SHARE')
     .replaceAll('{new-key}', 'RETURNING k')
     .replaceAll('{changed}', 'RETURNING 1 AS k');
 

@@ -59,7 +59,6 @@ export const openForWriting = (
     forgetStatistics(database);
     // One process owns the file, so whatever an earlier one held is an orphan now.
     database.exec('DELETE FROM instances');
-    database.exec('UPDATE outbox SET held = 0, due_at = 0 WHERE held = 1');
     return database;
   } catch (error) {
     throw sqliteError(error, file);
@@ -146,6 +145,7 @@ export const inSqlite = (text: string): string =>
     .replaceAll('{rowless}', 'WITHOUT ROWID')
     .replaceAll('{lock-free}', '')
     .replaceAll('{lock}', '')
+    .replaceAll('{share-lock}', '')
     .replaceAll('{new-key}', '')
     .replaceAll('{changed}', '')
     // SQLite looks at the value of a plain parameter when it plans, and so plans anew at every execution.

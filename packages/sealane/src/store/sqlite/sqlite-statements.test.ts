@@ -8,7 +8,7 @@ import { READS, WRITES } from '../steps/index.ts';
 import * as lanes from '../steps/lanes.sql.ts';
 import * as records from '../steps/records.sql.ts';
 import type { Steps } from '../steps/step.ts';
-import { SIZES } from '../steps/tasks.sql.ts';
+import { SIZES } from '../steps/heads.sql.ts';
 import type { Admission } from '../task-store.ts';
 import { newFile } from './crashed-writer.fixture.ts';
 import { inSqlite, openForWriting } from './sqlite-database.ts';
@@ -72,7 +72,7 @@ describe('a statement', () => {
     const options = { file, synchronous: 'OFF' } as const;
     const before = openForWriting(options, { now: 0 });
     before.exec(
-      'INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, push) VALUES (1, 1, 1, 1, 0, 0, 0, 0)',
+      'INSERT INTO heads (task, seq, epoch, ended, cancel, tail, content, follows) VALUES (1, 1, 1, 1, 0, 0, 0, 0)',
     );
     before.exec('ANALYZE');
     before.close();
@@ -118,7 +118,7 @@ describe('a turn', () => {
     ]);
   });
 
-  it('is folded once if its task is long, and else by those who read it', () => {
+  it('is folded when it is over, so that the row of an ended task has its content', () => {
     const { database, run } = open();
     using _ = database;
     const foldedAfter = (id: string, ...texts: readonly string[]): unknown => {
@@ -135,11 +135,16 @@ describe('a turn', () => {
         run(WRITES.append(token, [said], 2));
       }
       run(WRITES.finish(token, [{ kind: 'turn-ended', state: 'completed' }], 3, true));
-      return database.prepare('SELECT folded, tail FROM tasks JOIN heads ON task = k WHERE k = ?').get(task);
+      return database
+        .prepare('SELECT folded, tail, length(artifacts) AS artifacts FROM tasks JOIN heads ON task = k WHERE k = ?')
+        .get(task);
     };
-    expect(foldedAfter('short', 'x'.repeat(3000))).toMatchObject({ folded: 0 });
-    expect(foldedAfter('long', 'x'.repeat(5000))).toEqual({ folded: 4, tail: 0 });
-    // What came before was folded while it ran; else every read of it would parse all of that for these last words.
-    expect(foldedAfter('very long', 'x'.repeat(300_000), 'the end')).toEqual({ folded: 5, tail: 0 });
+    const around = '[{"artifactId":"a","parts":[{"text":""}]}]'.length;
+    expect(foldedAfter('short', 'x')).toEqual({ folded: 4, tail: 0, artifacts: around + 1 });
+    expect(foldedAfter('long', 'x'.repeat(300_000), 'the end')).toEqual({
+      folded: 5,
+      tail: 0,
+      artifacts: around + 300_007,
+    });
   });
 });

@@ -1,10 +1,22 @@
-import type { JsonObject, Message, NewEvent, State } from '#domain';
+import type { JsonObject, Message, NewEvent } from '#domain';
 
-import type { Admission, Admitted, CallFacts, Run } from '../task-store.ts';
-import type { AdmitOutcome } from './admit.ts';
-import { isoOf, numbered } from './event-log.ts';
-import { openFlag, storedTask } from './task-row.ts';
-import type { TaskRow } from './tasks.sql.ts';
+import type { Admission, Admitted, CallFacts, Run, StoredTask } from '../task-store.ts';
+import type { NewTask } from './commit-events.ts';
+import { isoOf, numbered } from './event-text.ts';
+
+// What an admission writes, and what its caller gets: both sides of the store's thread know it, so that little has to
+// cross between them.
+
+/** Only what the caller does not know already; `assembleAdmitted` makes the port's answer of it. */
+export type AdmitOutcome =
+  | { readonly again: true; readonly task: StoredTask }
+  | {
+      readonly again: false;
+      readonly task: number;
+      readonly lane: number;
+      readonly isStarted: boolean;
+      readonly ahead: number;
+    };
 
 /** The first events of a task: admitted, and started when its lane was idle. */
 export const admissionEvents = (admission: Admission, isStarted: boolean, ahead: number): readonly NewEvent[] => {
@@ -19,43 +31,45 @@ export const admissionEvents = (admission: Admission, isStarted: boolean, ahead:
 };
 
 /** The row of a new task. What it contains is in its first events. */
-export const admissionRow = (admission: Admission, state: State): Omit<TaskRow, 'k'> => {
-  const iso = isoOf(admission.at);
-  return {
-    id: admission.id,
-    context_id: admission.contextId,
-    status_state: state,
-    status_message: null,
-    status_timestamp: iso,
-    created_at: iso,
-    updated_at: iso,
-    artifacts: '[]',
-    history: '[]',
-    metadata: JSON.stringify(admission.metadata),
-    owner: admission.owner,
-    tenant: admission.tenant,
-    agent: admission.agent,
-    dialect: admission.dialect,
-    session: admission.session,
-    direct: admission.direct ? 1 : 0,
-    turns: 1,
-    folded: 0,
-    open: openFlag(state),
-  };
-};
+export const newTask = (admission: Admission): NewTask => ({
+  id: admission.id,
+  context_id: admission.contextId,
+  metadata: JSON.stringify(admission.metadata),
+  owner: admission.owner,
+  tenant: admission.tenant,
+  agent: admission.agent,
+  dialect: admission.dialect,
+  session: admission.session,
+  direct: admission.direct ? 1 : 0,
+  turns: 1,
+});
 
-/** The port's answer to an admission, made on the caller's side of the thread from what the step found out. */
 export const assembleAdmitted = (admission: Admission, outcome: AdmitOutcome): Admitted => {
   if (outcome.again) return { task: outcome.task, events: [], again: true };
   const { task: key, lane, isStarted, ahead } = outcome;
   const news = admissionEvents(admission, isStarted, ahead);
-  const row = admissionRow(admission, isStarted ? 'working' : 'submitted');
-  const task = storedTask(
-    row,
-    { ...row, history: `[${JSON.stringify(admission.message)}]`, folded: news.length },
-    isStarted ? undefined : { position: ahead, queuedAt: admission.at },
-  );
-  const { committed: events } = numbered(key, 1, news, admission.at, []);
+  const events = numbered(1, news, admission.at);
+  const iso = isoOf(admission.at);
+  const task: StoredTask = {
+    id: admission.id,
+    contextId: admission.contextId,
+    owner: admission.owner,
+    tenant: admission.tenant,
+    agent: admission.agent,
+    dialect: admission.dialect,
+    lane: admission.session,
+    direct: admission.direct,
+    state: isStarted ? 'working' : 'submitted',
+    statusAt: iso,
+    createdAt: iso,
+    updatedAt: iso,
+    seq: news.length,
+    statusMessage: null,
+    artifacts: '[]',
+    history: `[${JSON.stringify(admission.message)}]`,
+    metadata: JSON.stringify(admission.metadata),
+    ...(!isStarted && { queuePosition: ahead, queuedAt: admission.at }),
+  };
   if (!isStarted) return { task, events, again: false };
   const keys = { task: key, lane, epoch: 1, turn: 1, seq: news.length };
   return { task, events, again: false, run: startedRun(admission, keys) };

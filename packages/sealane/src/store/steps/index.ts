@@ -1,32 +1,39 @@
 import * as admission from './admit.ts';
-import * as cancelling from './cancel.ts';
+import * as appending from './append.ts';
 import * as cardKeys from './card-keys.ts';
 import * as claiming from './claim.ts';
+import * as ending from './end-task.ts';
+import * as finishing from './finish.ts';
+import * as following from './following.ts';
+import * as followUps from './follow-up.ts';
+import * as leases from './leases.ts';
 import * as listing from './list.ts';
-import * as owing from './outbox.ts';
+import * as outbox from './outbox.ts';
 import * as putting from './put.ts';
-import * as reading from './read.ts';
+import * as reaping from './reap.ts';
 import * as records from './records.ts';
-import * as running from './run.ts';
+import * as releasing from './release.ts';
+import * as removing from './remove.ts';
 import type { Steps } from './step.ts';
+import * as view from './task-view.ts';
 import * as webhooks from './webhooks.ts';
 
 /** Every atomic step that changes something, by the name it has in the port. */
 export const WRITES = {
   admit: admission.admit,
-  follow: admission.follow,
+  follow: followUps.follow,
   claim: claiming.claim,
-  append: running.append,
-  remember: running.remember,
-  finish: running.finish,
-  release: running.release,
-  requestCancel: cancelling.requestCancel,
-  force: cancelling.force,
-  renew: claiming.renew,
-  leave: claiming.leave,
-  reap: claiming.reap,
+  append: appending.append,
+  remember: releasing.remember,
+  finish: finishing.finish,
+  release: releasing.release,
+  requestCancel: ending.requestCancel,
+  force: ending.force,
+  renew: leases.renew,
+  leave: leases.leave,
+  reap: reaping.reap,
   put: putting.put,
-  remove: putting.remove,
+  remove: removing.remove,
   pauseLane: records.pauseLane,
   pauseAgent: records.pauseAgent,
   addKey: records.addKey,
@@ -36,19 +43,22 @@ export const WRITES = {
   record: records.record,
   savePushConfig: webhooks.savePushConfig,
   removePushConfig: webhooks.removePushConfig,
-  claimOwed: owing.claimOwed,
-  doneOwed: owing.doneOwed,
-  failedOwed: owing.failedOwed,
+  addFollower: following.follow,
+  dropFollower: following.unfollow,
+  claimOwed: outbox.claimOwed,
+  advanceOwed: outbox.advanceOwed,
   expire: records.expire,
+  dropRemoved: records.dropRemoved,
   purge: records.purge,
 } as const;
 
 /** Every step that only looks; it sees one snapshot of the database. */
 export const READS = {
-  find: reading.find,
-  read: reading.read,
+  find: view.find,
+  peek: view.peek,
+  read: view.read,
   list: listing.list,
-  interventions: claiming.interventions,
+  interventions: leases.interventions,
   listLanes: records.listLanes,
   pausedAgents: records.pausedAgents,
   findKey: records.findKey,
@@ -56,6 +66,8 @@ export const READS = {
   listCardKeys: cardKeys.listCardKeys,
   listAudit: records.listAudit,
   listPushConfigs: webhooks.listPushConfigs,
+  pushConfigAt: webhooks.pushConfigAt,
+  readOwed: outbox.readOwed,
   overdue: records.overdue,
   counts: records.counts,
 } as const;

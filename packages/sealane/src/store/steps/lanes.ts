@@ -1,3 +1,4 @@
+import { CLEAR_TURN } from './heads.sql.ts';
 import {
   DROP_EMPTY_LANE,
   DROP_IDLE_LANE,
@@ -9,7 +10,6 @@ import {
   type TurnRow,
 } from './lanes.sql.ts';
 import { first, type Steps, wake } from './step.ts';
-import { CLEAR_TURN } from './tasks.sql.ts';
 
 /** Gives a lane that has just become ready its fair place among the ready ones, and tells the dispatchers. */
 export function* makeReady(lane: LaneRow): Steps<void> {

@@ -2,8 +2,9 @@ import { SealaneError, type State, STATES } from '#domain';
 
 import { COUNT_LIMIT, type ListQuery, type Page, type Scope, type StoredTask } from '../task-store.ts';
 import { all, first, type Param, type Statement, sql, type Steps } from './step.ts';
-import { loadGroup, openFlag } from './task-row.ts';
-import { GROUP, inGroup, SIZES } from './tasks.sql.ts';
+import { SIZES } from './heads.sql.ts';
+import { loadGroup, openFlag } from './task-view.ts';
+import { GROUP, inGroup } from './tasks.sql.ts';
 
 /**
  * Lists by an ordered run of an index per state, merged: every combination of filters is a handful of range scans of

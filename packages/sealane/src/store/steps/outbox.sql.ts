@@ -1,51 +1,92 @@
 import { sql } from './step.ts';
 
-export const WEBHOOKS = sql<{ id: string; config: string }>(`
-  SELECT id, config FROM push_configs WHERE task = ? ORDER BY id`);
-export const SAVE_WEBHOOK = sql(`
-  INSERT INTO push_configs (task, id, config, silent) VALUES (?, ?, ?, ?)
-  ON CONFLICT (task, id) DO UPDATE SET config = excluded.config, silent = excluded.silent`);
-export const DELETE_WEBHOOK = sql<{ id: string }>(`DELETE FROM push_configs WHERE task = ? AND id = ? RETURNING id`);
-export const DELETE_WEBHOOKS = sql(`DELETE FROM push_configs WHERE task = ?`);
-/** Whoever changes a task's webhooks holds its head, as those who write its events do. */
-export const SET_HEAD_PUSH = sql(`
-  UPDATE heads SET push = CASE WHEN EXISTS (SELECT 1 FROM push_configs WHERE task = ? AND silent = 0) THEN 1 ELSE 0 END
-  WHERE task = ?`);
-
-/** Owes events to every webhook of their task: a range that is owed already grows, also while somebody works on it. */
-export const OWE = sql(`
-  INSERT INTO outbox (kind, task, target, first_seq, last_seq, due_at, attempts, claims, held)
-  SELECT 'push', task, id, CAST(? AS BIGINT), CAST(? AS BIGINT), now_ms(), 0, 0, 0
-  FROM push_configs WHERE task = ? AND silent = 0
-  ON CONFLICT (task, kind, target) DO UPDATE SET last_seq = excluded.last_seq`);
-
-export interface OwedRow {
+/** A follower, with what it has not handled yet. */
+export interface FollowerRow {
   readonly k: number;
-  readonly claims: number;
-  readonly task_id: string;
-  readonly context_id: string;
+  readonly kind: string;
   readonly target: string;
-  readonly config: string;
+  readonly subject_type: string;
+  readonly subject: number;
+  readonly events: number;
   readonly first_seq: number;
   readonly last_seq: number;
   readonly attempts: number;
+  readonly claim: number | null;
 }
-/** The time is asked for once, so that it can bound the search in the index. */
-export const DUE = sql<{ k: number }>(`
-  SELECT k FROM outbox WHERE kind = 'push' AND due_at <= (SELECT now_ms()) ORDER BY due_at LIMIT ? {lock-free}`);
-export const HOLD_OWED = sql(`UPDATE outbox SET claims = claims + 1, held = 1, due_at = now_ms() + ? WHERE k = ?`);
-export const OWED = sql<OwedRow>(`
-  SELECT outbox.k AS k, claims, tasks.id AS task_id, context_id, target, config, first_seq, last_seq, attempts
-  FROM outbox
-  JOIN tasks ON tasks.k = outbox.task
-  JOIN push_configs ON push_configs.task = outbox.task AND push_configs.id = outbox.target
-  WHERE outbox.k = ?`);
-export const ADVANCE_OWED = sql<{ first_seq: number; last_seq: number }>(`
-  UPDATE outbox SET first_seq = ?, due_at = now_ms() + ?, attempts = 0
-  WHERE k = ? AND claims = ? AND held = 1 RETURNING first_seq, last_seq`);
-export const DELETE_OWED = sql(`DELETE FROM outbox WHERE k = ?`);
-export const RETURN_OWED = sql<{ k: number }>(`
-  UPDATE outbox SET attempts = attempts + 1, held = 0, due_at = now_ms() + ?
-  WHERE k = ? AND claims = ? AND held = 1 {changed}`);
-export const DELETE_OWED_TO = sql(`DELETE FROM outbox WHERE task = ? AND kind = 'push' AND target = ?`);
-export const DELETE_OWED_OF = sql(`DELETE FROM outbox WHERE task = ?`);
+
+const COLUMNS = 'k, kind, target, subject_type, subject, events, first_seq, last_seq, attempts, claim';
+
+export const ADD_FOLLOWER = sql(`
+  INSERT INTO followers (kind, target, subject_type, subject, events, first_seq, last_seq, due_at, attempts, claim)
+  VALUES (?, ?, ?, ?, ?, 1, 0, NULL, 0, NULL)
+  ON CONFLICT (subject_type, subject, kind, target) DO UPDATE SET events = excluded.events`);
+export const DROP_FOLLOWER = sql(`
+  DELETE FROM followers WHERE subject_type = ? AND subject = ? AND kind = ? AND target = ?`);
+export const DROP_FOLLOWERS_OF = sql(`DELETE FROM followers WHERE subject_type = ? AND subject = ?`);
+/** Whoever changes the followers of a task holds its head, as those who write its events do. */
+export const SET_FOLLOWS = sql(`
+  UPDATE heads SET follows = COALESCE(
+    (SELECT SUM(DISTINCT events) FROM followers WHERE subject_type = 'task' AND subject = heads.task), 0)
+  WHERE task = ?`);
+
+/** Owes events to the followers of a subject that ask for their class. A range that is owed already grows. */
+export const OWE = sql(`
+  UPDATE followers SET
+    first_seq = CASE WHEN first_seq > last_seq THEN CAST(? AS BIGINT) ELSE first_seq END,
+    last_seq = CAST(? AS BIGINT),
+    due_at = CASE WHEN first_seq > last_seq THEN now_ms() ELSE due_at END
+  WHERE subject_type = ? AND subject = ? AND events = ?`);
+
+/**
+ * Targets that something is due for and nobody has claimed. The time is asked for once, so that it can bound the search
+ * in the index.
+ */
+export const DUE = sql<{ target: string }>(`
+  SELECT target FROM followers
+  WHERE kind = ? AND claim IS NULL AND due_at IS NOT NULL AND due_at <= (SELECT now_ms())
+    AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.kind = followers.kind AND claims.target = followers.target)
+  ORDER BY due_at LIMIT ?`);
+export const OPEN_CLAIM = sql<{ k: number }>(`
+  INSERT INTO claims (kind, target, instance, lease_until) VALUES (?, ?, ?, now_ms() + ?)
+  ON CONFLICT (kind, target) DO NOTHING {new-key}`);
+/** In the order of their subjects, as those who write events lock them; those that somebody is writing are passed over. */
+export const DUE_OF = sql<FollowerRow>(`
+  SELECT ${COLUMNS} FROM followers
+  WHERE kind = ? AND target = ? AND claim IS NULL AND due_at IS NOT NULL AND due_at <= (SELECT now_ms())
+  ORDER BY subject_type, subject LIMIT ? {lock-free}`);
+export const CLAIM_FOLLOWER = sql(`UPDATE followers SET claim = ? WHERE k = ?`);
+
+/** The fence of whoever holds a claim: no row means that it is void. It gives a sign of life as well. */
+export const KEEP_CLAIM = sql<{ k: number }>(`UPDATE claims SET lease_until = now_ms() + ? WHERE k = ? {changed}`);
+/** What is left after an event. Never moves back: a range that was empty may have been owed events since. */
+const LEFT = 'first_seq = CASE WHEN first_seq < CAST(? AS BIGINT) THEN CAST(? AS BIGINT) ELSE first_seq END';
+/** Handled up to an event. The follower leaves the claim when nothing is left. */
+export const ADVANCE_FOLLOWER = sql(`
+  UPDATE followers SET ${LEFT}, attempts = 0,
+    due_at = CASE WHEN last_seq < CAST(? AS BIGINT) THEN NULL ELSE due_at END,
+    claim = CASE WHEN last_seq < CAST(? AS BIGINT) THEN NULL ELSE claim END
+  WHERE k = ? AND claim = ?`);
+/** The same for one that wants to be called again after a while; at once, if it is owed more. */
+export const ADVANCE_AND_CALL_AGAIN = sql(`
+  UPDATE followers SET ${LEFT}, attempts = 0, claim = NULL,
+    due_at = now_ms() + CASE WHEN last_seq < CAST(? AS BIGINT) THEN CAST(? AS BIGINT) ELSE 0 END
+  WHERE k = ? AND claim = ?`);
+/** It has handled nothing, and wants to be called again after a while. */
+export const RETRY_FOLLOWER = sql(`
+  UPDATE followers SET claim = NULL, attempts = attempts + 1, due_at = now_ms() + ? WHERE k = ? AND claim = ?`);
+export const CLAIMED = sql<FollowerRow>(`
+  SELECT ${COLUMNS} FROM followers WHERE claim = ? ORDER BY subject_type, subject`);
+export const CLOSE_CLAIM = sql(`DELETE FROM claims WHERE k = ?`);
+
+/** Claims that nobody holds any more: their lease is over, or that of their instance. */
+export const LAPSED_CLAIMS = sql<{ k: number }>(`
+  SELECT k FROM claims
+  WHERE lease_until <= (SELECT now_ms())
+    OR NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = claims.instance AND instances.lease_until > (SELECT now_ms()))
+  ORDER BY k LIMIT ? {lock-free}`);
+export const FREE_FOLLOWERS = sql(`UPDATE followers SET claim = NULL, due_at = now_ms() WHERE claim = ?`);
+
+export const FOLLOWER = sql<FollowerRow>(`SELECT ${COLUMNS} FROM followers WHERE k = ?`);
+/** Whether something about a subject is owed. */
+export const OWED_OF = sql<{ k: number }>(`
+  SELECT k FROM followers WHERE subject_type = ? AND subject = ? AND due_at IS NOT NULL LIMIT 1`);

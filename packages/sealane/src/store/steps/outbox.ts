@@ -1,41 +1,140 @@
-import type { JsonObject, Seq } from '#domain';
+import { EVENT_CLASSES, type EventClass, eventsOfClass, type Seq, type State } from '#domain';
 
-import type { Owed, OwedClaim } from '../outbox-store.ts';
-import { ADVANCE_OWED, DELETE_OWED, DUE, HOLD_OWED, OWED, type OwedRow, RETURN_OWED } from './outbox.sql.ts';
-import { all, first, type Steps } from './step.ts';
+import type { FollowerKind } from '../follower.ts';
+import type {
+  Advanced,
+  FollowerAnswers,
+  FollowerEffects,
+  Handled,
+  Owed,
+  OwedClaim,
+  OwedEvents,
+  OwedRange,
+} from '../outbox-store.ts';
+import type { Result } from '../result.ts';
+import type { InstanceId } from '../task-store.ts';
+import { eventOf } from './event-text.ts';
+import { EVENTS_AFTER, STATE_BEFORE, STATES_AFTER } from './events.sql.ts';
+import { FOLLOWERS } from './followers/index.ts';
+import type { FollowerSteps } from './followers/follower-kind.ts';
+import { LEASE } from './lanes.sql.ts';
+import {
+  ADVANCE_AND_CALL_AGAIN,
+  ADVANCE_FOLLOWER,
+  CLAIM_FOLLOWER,
+  CLAIMED,
+  CLOSE_CLAIM,
+  DUE,
+  DUE_OF,
+  FOLLOWER,
+  type FollowerRow,
+  FREE_FOLLOWERS,
+  KEEP_CLAIM,
+  LAPSED_CLAIMS,
+  OPEN_CLAIM,
+  RETRY_FOLLOWER,
+} from './outbox.sql.ts';
+import { CLASS_BITS } from './owe.ts';
+import { all, first, type Steps, undoPoint } from './step.ts';
+import { FACTS_BY_KEY } from './tasks.sql.ts';
 
-const owedOf = (row: OwedRow): Owed => ({
-  claim: { taskId: row.task_id, k: row.k, claims: row.claims },
-  contextId: row.context_id,
-  webhook: { taskId: row.task_id, id: row.target, config: JSON.parse(row.config) as JsonObject },
+/** How many followers one claim takes at most: what is left is due, and belongs to the next claim. */
+const RANGES = 256;
+/** How many rows are looked at for each target that is wanted: several may belong to one target. */
+const ROWS_PER_TARGET = 4;
+
+/** Takes what is due for targets that nobody works on; a claim that somebody else is just making is passed over. */
+export function* claimOwed<K extends FollowerKind>(request: {
+  readonly kind: K;
+  readonly instance: InstanceId;
+  readonly limit: number;
+  readonly leaseMs: number;
+}): Steps<readonly Owed<K>[]> {
+  const { kind, instance, limit, leaseMs } = request;
+  if (!(yield* first(LEASE, instance))) return [];
+  yield* freeLapsedClaims();
+  const due = yield* all(DUE, kind, limit * ROWS_PER_TARGET);
+  const targets = [...new Set(due.map(({ target }) => target))].slice(0, limit);
+  const claimed: Owed<K>[] = [];
+  for (const target of targets) {
+    const opened = yield* first(OPEN_CLAIM, kind, target, instance, leaseMs);
+    if (!opened) continue;
+    const rows = yield* all(DUE_OF, kind, target, RANGES);
+    for (const row of rows) yield* first(CLAIM_FOLLOWER, opened.k, row.k);
+    // Its rows are being written just now: whoever writes them tells us to look again.
+    if (rows.length === 0) yield* first(CLOSE_CLAIM, opened.k);
+    else claimed.push({ claim: { kind, target, k: opened.k }, ranges: rows.map(rangeOf) });
+  }
+  return claimed;
+}
+
+/** A claim lapses with its own lease, and with that of its instance. */
+function* freeLapsedClaims(): Steps<void> {
+  for (const { k } of yield* all(LAPSED_CLAIMS, RANGES)) {
+    yield* first(FREE_FOLLOWERS, k);
+    yield* first(CLOSE_CLAIM, k);
+  }
+}
+
+const rangeOf = (row: FollowerRow): OwedRange => ({
+  follower: row.k,
+  subject: { type: 'task', key: row.subject },
   firstSeq: row.first_seq,
   lastSeq: row.last_seq,
   attempts: row.attempts,
 });
 
-/** Rows that somebody else is just claiming are passed over; the others are ours from this commit on. */
-export function* claimOwed(request: { readonly limit: number; readonly leaseMs: number }): Steps<readonly Owed[]> {
-  const claimed: Owed[] = [];
-  for (const { k } of yield* all(DUE, request.limit)) {
-    yield* first(HOLD_OWED, request.leaseMs, k);
-    const row = yield* first(OWED, k);
-    if (row) claimed.push(owedOf(row));
+/** What was handled, what the kind makes of it, and what is left, in one step. */
+export function* advanceOwed<K extends FollowerKind>(
+  claim: OwedClaim<K>,
+  handled: readonly Handled[],
+  leaseMs: number,
+  effect?: FollowerEffects[K] | null,
+): Steps<Result<Advanced<K>>> {
+  yield* undoPoint();
+  if (!(yield* first(KEEP_CLAIM, leaseMs, claim.k))) return { ok: false, why: 'lost' };
+  const kind = FOLLOWERS[claim.kind] as FollowerSteps<K>;
+  const answer: FollowerAnswers[K] | undefined =
+    effect === undefined || effect === null ? undefined : yield* kind.apply(claim.target, effect);
+  const byFollower = new Map(handled.map((range) => [range.follower, range]));
+  for (const row of yield* all(CLAIMED, claim.k)) {
+    const range = byFollower.get(row.k);
+    if (range) yield* advanceFollower(row, range, claim.k);
   }
-  return claimed;
+  const left = yield* all(CLAIMED, claim.k);
+  if (left.length === 0) yield* first(CLOSE_CLAIM, claim.k);
+  return { ok: true, value: { owed: left.length === 0 ? undefined : { claim, ranges: left.map(rangeOf) }, answer } };
 }
 
-/** Events may have been added since: they are answered at once, and nobody has to find them. */
-export function* doneOwed({ k, claims }: OwedClaim, upTo: Seq, leaseMs: number): Steps<Owed | undefined> {
-  const left = yield* first(ADVANCE_OWED, upTo + 1, leaseMs, k, claims);
-  if (!left) return undefined;
-  if (left.first_seq > left.last_seq) {
-    yield* first(DELETE_OWED, k);
-    return undefined;
+function* advanceFollower({ k }: FollowerRow, { upTo, againAfterMs }: Handled, claim: number): Steps<void> {
+  if (upTo === undefined) {
+    if (againAfterMs !== undefined) yield* first(RETRY_FOLLOWER, againAfterMs, k, claim);
+    return;
   }
-  const row = yield* first(OWED, k);
-  return row && owedOf(row);
+  const next = upTo + 1;
+  if (againAfterMs === undefined) yield* first(ADVANCE_FOLLOWER, next, next, next, next, k, claim);
+  else yield* first(ADVANCE_AND_CALL_AGAIN, next, next, next, againAfterMs, k, claim);
 }
 
-export function* failedOwed({ k, claims }: OwedClaim, retryAfterMs: number): Steps<boolean> {
-  return (yield* first(RETURN_OWED, retryAfterMs, k, claims)) !== undefined;
+/** Events that a follower is owed. Those of its class alone: the chunks between two ends are not even read. */
+export function* readOwed(follower: number, from: Seq, limit: number): Steps<OwedEvents | undefined> {
+  const row = yield* first(FOLLOWER, follower);
+  const task = row && (yield* first(FACTS_BY_KEY, row.subject));
+  if (!row || !task) return undefined;
+  const eventClass = classOf(row);
+  const after = Math.max(from, row.first_seq) - 1;
+  const statement = eventClass === 'every' ? EVENTS_AFTER : STATES_AFTER;
+  const rows = yield* all(statement, row.subject, after, limit);
+  const events = rows.map(eventOf).filter(({ seq }) => seq <= row.last_seq);
+  const earlier = eventClass === 'state' ? yield* first(STATE_BEFORE, row.subject, after + 1) : undefined;
+  const before = earlier && (JSON.parse(earlier.data) as { state: State }).state;
+  return {
+    events: eventsOfClass(eventClass, before, events),
+    upTo: rows.length < limit ? row.last_seq : (events.at(-1)?.seq ?? row.last_seq),
+    taskId: task.removed_id ?? task.id,
+    contextId: task.context_id,
+  };
 }
+
+const classOf = ({ events }: FollowerRow): EventClass =>
+  EVENT_CLASSES.find((eventClass) => CLASS_BITS[eventClass] === events) ?? 'every';

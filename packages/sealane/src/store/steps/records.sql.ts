@@ -81,7 +81,8 @@ export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
 
 /** No run of it lives, and nobody is owed anything about it. */
 const IS_OVER = `NOT EXISTS (SELECT 1 FROM heads WHERE heads.task = tasks.k AND heads.lane IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.task = tasks.k)`;
+  AND NOT EXISTS (SELECT 1 FROM followers
+    WHERE followers.subject_type = 'task' AND followers.subject = tasks.k AND followers.due_at IS NOT NULL)`;
 /**
  * One state at a time, in the order of the index: among all states, and in any order, a planner that knows how many
  * tasks there are would read them all by their keys, only to find that none is old enough.
@@ -95,6 +96,10 @@ export const ENDED_OF_CONTEXT = sql<{ k: number; id: string }>(`
   SELECT k, id FROM tasks
   WHERE context_id = ? AND (CAST(? AS TEXT) IS NULL OR owner = ?) AND status_state IN (${TERMINAL}) AND ${IS_OVER}
   LIMIT ?`);
+
+/** Tasks that were removed a while ago and are hidden until nothing is owed about them. */
+export const REMOVED_BEFORE = sql<{ k: number; id: string }>(`
+  SELECT k, id FROM tasks WHERE removed_id IS NOT NULL AND status_timestamp < ? AND ${IS_OVER} LIMIT ?`);
 
 export const COUNT_TURNS = sql<{ waiting: number; running: number; oldest: number | null }>(`
   SELECT

@@ -2,10 +2,10 @@ import { type JsonObject, TERMINAL_STATES } from '#domain';
 
 import type { AuditEvent, KeyRecord, LaneView, Overdue, StoreCounts } from '../storage.ts';
 import type { AgentName, Instant, TaskId } from '../task-store.ts';
-import { isoOf } from './event-log.ts';
+import { isoOf } from './event-text.ts';
 import { PAUSE_AGENT, PAUSE_LANE, PAUSED_AGENTS, RESUME_AGENT } from './lanes.sql.ts';
 import { makeReady } from './lanes.ts';
-import { deleteTask } from './put.ts';
+import { deleteTask } from './remove.ts';
 import {
   ADD_KEY,
   type AuditRow,
@@ -22,6 +22,7 @@ import {
   LIST_KEYS,
   LIST_LANES,
   QUEUED_BEFORE,
+  REMOVED_BEFORE,
   RETRY_BEFORE,
   RECORD_AUDIT,
   REVOKE_KEY,
@@ -150,6 +151,13 @@ export function* expire(endedBefore: Instant, limit: number): Steps<number> {
   }
   for (const { k, id } of rows) yield* deleteTask(k, id);
   yield* first(EXPIRE_AUDIT, endedBefore - AUDIT_MS);
+  return rows.length;
+}
+
+/** What is left of tasks that were removed, once nothing is owed about them any more. */
+export function* dropRemoved(removedBefore: Instant, limit: number): Steps<number> {
+  const rows = yield* all(REMOVED_BEFORE, isoOf(removedBefore), limit);
+  for (const { k, id } of rows) yield* deleteTask(k, id);
   return rows.length;
 }
 

@@ -8,8 +8,8 @@ export type Row = Readonly<Record<string, Param>>;
 
 /**
  * One SQL statement in the dialect both databases share, with `?` for parameters and these words in braces:
- * `{lock}` locks the rows it reads (SQLite has one writer and needs none), `{lock-free}` also skips rows that others
- * have locked; `{new-key}` answers the key of an inserted row as `k`, `{changed}` whether there was a row to change
+ * `{lock}` locks the rows it reads (SQLite has one writer and needs none), `{share-lock}` only against changes,
+ * `{lock-free}` also skips rows that others have locked; `{new-key}` answers the key of an inserted row as `k`, `{changed}` whether there was a row to change
  * (both are cheaper than RETURNING where the driver knows anyway). `now_ms()` is the database's clock.
  */
 export interface Statement<R extends object = object> {

@@ -1,19 +1,14 @@
 import type { JsonObject } from '#domain';
 
+import type { Result } from '../result.ts';
 import type { PushConfigRecord } from '../storage.ts';
-import type { NewWebhook, Result, Scope, TaskId } from '../task-store.ts';
-import { DELETE_OWED_TO, DELETE_WEBHOOK, SAVE_WEBHOOK, SET_HEAD_PUSH, WEBHOOKS } from './outbox.sql.ts';
+import type { NewWebhook, Scope, TaskId } from '../task-store.ts';
+import { webhookAt, webhookTarget } from './followers/webhook.ts';
+import { addFollower, dropFollower } from './following.ts';
 import { all, first, type Steps } from './step.ts';
-import { visibleTask } from './task-row.ts';
-import { HEAD, LOCK_HEAD, type TaskRow } from './tasks.sql.ts';
-
-/** The task, with its head locked: nobody writes events of it until we commit. Absent if it went away before that. */
-function* lockedTask(scope: Scope, id: TaskId): Steps<TaskRow | undefined> {
-  const row = yield* visibleTask(scope, id);
-  if (!row) return undefined;
-  yield* first(LOCK_HEAD, row.k);
-  return (yield* first(HEAD, row.k)) && row;
-}
+import { lockedTask, visibleTask } from './task-view.ts';
+import { FACTS_BY_KEY } from './tasks.sql.ts';
+import { DELETE_WEBHOOK, SAVE_WEBHOOK, WEBHOOK, type WebhookRow, WEBHOOKS } from './webhooks.sql.ts';
 
 export function* savePushConfig(scope: Scope, taskId: TaskId, webhook: NewWebhook): Steps<Result<null>> {
   const row = yield* lockedTask(scope, taskId);
@@ -32,20 +27,26 @@ export function* placeFor(task: number, webhook: NewWebhook): Steps<string | und
   return same?.id ?? (known.length < webhook.limit ? webhook.id : undefined);
 }
 
-/** The head must be locked. */
+/** A webhook is a configuration and a follower of every event. The head must be locked. */
 export function* addWebhook(task: number, webhook: NewWebhook): Steps<void> {
-  yield* first(SAVE_WEBHOOK, task, webhook.id, JSON.stringify(webhook.config), webhook.isSilent ? 1 : 0);
-  yield* first(SET_HEAD_PUSH, task, task);
+  const { id, config, isSilent = false, status = 'active' } = webhook;
+  yield* first(SAVE_WEBHOOK, task, id, JSON.stringify(config), isSilent ? 1 : 0, status);
+  const follower = { kind: 'webhook', target: webhookTarget(task, id) } as const;
+  if (isSilent) yield* dropFollower(task, follower);
+  else yield* addFollower(task, { ...follower, events: 'every' });
 }
+
+const recordOf = (taskId: TaskId, { id, config, status }: WebhookRow): PushConfigRecord => ({
+  taskId,
+  id,
+  config: JSON.parse(config) as JsonObject,
+  status,
+});
 
 export function* listPushConfigs(scope: Scope, taskId: TaskId): Steps<Result<readonly PushConfigRecord[]>> {
   const row = yield* visibleTask(scope, taskId);
   if (!row) return { ok: false, why: 'absent' };
-  const webhooks = yield* all(WEBHOOKS, row.k);
-  return {
-    ok: true,
-    value: webhooks.map(({ id, config }) => ({ taskId, id, config: JSON.parse(config) as JsonObject })),
-  };
+  return { ok: true, value: (yield* all(WEBHOOKS, row.k)).map((webhook) => recordOf(taskId, webhook)) };
 }
 
 /** What was owed to it is owed to nobody. */
@@ -53,7 +54,14 @@ export function* removePushConfig(scope: Scope, taskId: TaskId, id: string): Ste
   const row = yield* lockedTask(scope, taskId);
   if (!row) return { ok: false, why: 'absent' };
   if (!(yield* first(DELETE_WEBHOOK, row.k, id))) return { ok: true, value: false };
-  yield* first(SET_HEAD_PUSH, row.k, row.k);
-  yield* first(DELETE_OWED_TO, row.k, id);
+  yield* dropFollower(row.k, { kind: 'webhook', target: webhookTarget(row.k, id) });
   return { ok: true, value: true };
+}
+
+/** The webhook that a follower's target names, also of a task that was removed meanwhile. */
+export function* pushConfigAt(target: string): Steps<PushConfigRecord | undefined> {
+  const { task, id } = webhookAt(target);
+  const webhook = yield* first(WEBHOOK, task, id);
+  const row = yield* first(FACTS_BY_KEY, task);
+  return webhook && row && recordOf(row.removed_id ?? row.id, webhook);
 }

@@ -1,5 +1,5 @@
 import { type Event, fold, type Message, type NewEvent, type State, type TaskSnapshot } from '#domain';
-import type { NewWebhook, Refusal, Result, StoredTask } from '#store';
+import type { NewWebhook, Refused, Result, StoredTask } from '#store';
 
 /** What a run may report, in as few words as a test can use. */
 export const agentMessage = (text: string): Message => ({
@@ -70,7 +70,7 @@ export const accepted = <T>(result: Result<T>): T => {
 };
 
 /** Why a step was refused; `accepted` when it was not. */
-export const refusal = (result: Result<unknown>): Refusal | 'accepted' => (result.ok ? 'accepted' : result.why);
+export const refusal = (result: Result<unknown>): Refused['why'] | 'accepted' => (result.ok ? 'accepted' : result.why);
 
 /** Whether a step was thrown out: what nobody expects is no refusal. */
 export const isRejected = (step: Promise<unknown>): Promise<boolean> =>

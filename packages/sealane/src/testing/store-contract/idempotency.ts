@@ -55,7 +55,7 @@ export const describeIdempotency = ({ it, expect }: Suite): void => {
   it('a removed task gives its key back', async (c) => {
     const idempotency = { key: c.name('key'), bodyHash: 'body' };
     const { task } = await c.admit({ idempotency });
-    accepted(await c.tasks.remove(c.scope, task.id));
+    accepted(await c.tasks.remove(c.scope, task.id, c.later()));
     const { again } = await c.admit({ idempotency: { ...idempotency, bodyHash: 'another' } });
     expect(again).toBe(false);
   });

@@ -115,7 +115,7 @@ export const describeListPages = ({ it, expect }: Suite): void => {
       const expected = order === 'updated' ? ids.toReversed() : ids;
       const seen = await walk(c, { order, contextId, limit: 3 }, async (page) => {
         const last = expected[3 * page - 1];
-        if (last !== undefined) accepted(await c.tasks.remove(c.scope, last));
+        if (last !== undefined) accepted(await c.tasks.remove(c.scope, last, c.later()));
       });
       expect(seen.ids).toEqual(expected);
     }
@@ -124,7 +124,7 @@ export const describeListPages = ({ it, expect }: Suite): void => {
   it('a task that is made while a reader is between pages has its place behind the cursor, in insertion order', async (c) => {
     const ids = await admitMany(c, 3);
     const first = await c.list({ order: 'inserted', limit: 2 });
-    for (const id of ids.slice(1)) accepted(await c.tasks.remove(c.scope, id));
+    for (const id of ids.slice(1)) accepted(await c.tasks.remove(c.scope, id, c.later()));
     const { task } = await c.admit({ session: c.name('new') });
     const second = await c.list({ order: 'inserted', limit: 2, after: first.next ?? '' });
     expect(idsOf(second.tasks)).toEqual([task.id]);

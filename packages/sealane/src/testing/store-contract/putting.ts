@@ -108,6 +108,6 @@ export const describePutting = ({ it, expect }: Suite): void => {
     const working = request(c, { id: c.name('working') });
     accepted(await c.tasks.put(working));
     expect(accepted(await c.tasks.requestCancel(c.scope, working.id, 'somebody', c.later())).outcome).toBe('ended');
-    expect(refusal(await c.tasks.remove(c.scope, working.id))).toBe('accepted');
+    expect(refusal(await c.tasks.remove(c.scope, working.id, c.later()))).toBe('accepted');
   });
 };

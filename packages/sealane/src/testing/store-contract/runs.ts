@@ -216,7 +216,7 @@ export const describeRuns = ({ it, expect }: Suite): void => {
     const me = await c.instance();
     const { token } = await c.start(me);
     accepted(await c.tasks.finish(token, [turnEnded('completed')], c.later(), true));
-    accepted(await c.tasks.remove(c.scope, token.taskId));
+    accepted(await c.tasks.remove(c.scope, token.taskId, c.later()));
     const successor = await c.start(me, { owner: c.name('stranger') });
     const before = await c.task(successor.token.taskId);
     expect(refusal(await c.tasks.append(token, [chunk('late')], c.later()))).toBe('lost');

@@ -24,7 +24,7 @@ export const describeScopes = ({ it, expect }: Suite): void => {
       expect(await c.list({ contextId: before.contextId }, scope)).toEqual({ tasks: [], total: 0 });
       expect(await c.follow(id, { scope })).toEqual({ ok: false, why: 'absent' });
       expect(await c.tasks.requestCancel(scope, id, 'stranger', c.later())).toEqual({ ok: false, why: 'absent' });
-      expect(await c.tasks.remove(scope, id)).toEqual({ ok: false, why: 'absent' });
+      expect(await c.tasks.remove(scope, id, c.later())).toEqual({ ok: false, why: 'absent' });
     }
     expect(await c.task(id)).toEqual(before);
     for (const scope of [own, { owner: c.owner, tenant: 't1' }, 'all'] as const) {

@@ -36,7 +36,7 @@ export const describeUpkeep = ({ it, expect }: Suite): void => {
     ]);
     expect(await overdue(longAgo(2), longAgo(2))).toEqual([]);
     expect(await overdue(longAgo(9), longAgo(9))).toHaveLength(5);
-    for (const { id } of await overdue(longAgo(9), longAgo(9))) accepted(await c.tasks.remove('all', id));
+    for (const { id } of await overdue(longAgo(9), longAgo(9))) accepted(await c.tasks.remove('all', id, c.later()));
   });
 
   it('expire deletes tasks that ended before a time, at most as many as asked', async (c) => {
@@ -119,7 +119,7 @@ export const describeUpkeep = ({ it, expect }: Suite): void => {
       running: before.running + 1,
       oldestWaitingSince: since,
     });
-    accepted(await c.tasks.remove(c.scope, task.id));
+    accepted(await c.tasks.remove(c.scope, task.id, c.later()));
     await c.complete(run);
     const { waiting, running } = await upkeep.counts();
     expect([waiting, running]).toEqual([before.waiting + 1, before.running]);

@@ -13,8 +13,8 @@ export const describeWebhooks = ({ it, expect }: Suite): void => {
     accepted(await pushConfigs.save(c.scope, task.id, webhook('a')));
     accepted(await pushConfigs.save(c.scope, task.id, webhook('b', { config: changed })));
     accepted(await pushConfigs.save(c.scope, other.id, webhook('a')));
-    const a = { taskId: task.id, id: 'a', config: webhook('a').config };
-    const b = { taskId: task.id, id: 'b', config: changed };
+    const a = { taskId: task.id, id: 'a', config: webhook('a').config, status: 'active' };
+    const b = { taskId: task.id, id: 'b', config: changed, status: 'active' };
     expect(await list(task.id)).toEqual([a, b]);
     expect(accepted(await pushConfigs.remove(c.scope, task.id, 'a'))).toBe(true);
     expect(accepted(await pushConfigs.remove(c.scope, task.id, 'a'))).toBe(false);

@@ -102,7 +102,7 @@ const CALLS = {
   },
   remove: async ({ corner, tasks }: Crowd, a: number, b: number) => {
     const task = b % 3 === 0 ? some(tasks, a) : undefined;
-    if (task) await corner.tasks.remove(corner.scope, task.id);
+    if (task) await corner.tasks.remove(corner.scope, task.id, corner.later());
   },
   pause: async ({ corner, lanes }: Crowd, a: number, b: number) => {
     await corner.storage.lanes.pause(some(lanes, a) ?? '', b % 3 === 0, 'operator', corner.later());

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Refusal, Result } from '#store';
+import type { Refused, Result } from '#store';
 
 import type { Corner } from '../store-contract/contract-corner.ts';
 import { foldedUpTo, idsOf, kindsOf, seqsOf, snapshotOf } from '../store-contract/contract-events.ts';
@@ -71,7 +71,7 @@ export const pickRun = ({ model }: World, index: number): ModelRun => {
   return pick(index % 3 === 0 || held.length === 0 ? model.runs : held, index);
 };
 
-export const outcomeOf = (result: Result<unknown>): Refusal | 'ok' => (result.ok ? 'ok' : result.why);
+export const outcomeOf = (result: Result<unknown>): Refused['why'] | 'ok' => (result.ok ? 'ok' : result.why);
 
 /** Asks the runner only when there is something to tell: its matchers are slow, and this is asked a lot. */
 const same = (expect: Expect, actual: unknown, expected: unknown): void => {

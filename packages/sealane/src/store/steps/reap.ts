@@ -1,0 +1,54 @@
+import type { ClaimedRun, InstanceId, Instant, OwnRuns } from '../task-store.ts';
+import { REHOLD_TURN } from './heads.sql.ts';
+import {
+  BURY_EXPIRED,
+  FORGET_DEAD,
+  HELD_BY,
+  HELD_SINCE,
+  LEASE,
+  LOCK_LANE,
+  ORPHAN,
+  ORPHANS,
+  REHOLD_LANE,
+  type TurnRow,
+} from './lanes.sql.ts';
+import { runOf } from './run-of.ts';
+import { all, first, type Steps } from './step.ts';
+
+/** How many orphans one step takes over: a dead instance's many runs must not make one long transaction. */
+const REAP_BATCH = 64;
+
+/**
+ * Takes over the runs of instances whose lease is gone. The new epoch is the fence: from this commit on, nothing that
+ * the old holder still sends is written. `mine` also takes what this instance itself holds without knowing: when the
+ * answer to a claim was lost on its way, nobody else would ever find those runs.
+ */
+export function* reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Steps<readonly ClaimedRun[]> {
+  if (!(yield* first(LEASE, instance))) return [];
+  yield* all(BURY_EXPIRED);
+  yield* all(FORGET_DEAD);
+  const taken: ClaimedRun[] = [];
+  const orphans = yield* all(ORPHANS, REAP_BATCH);
+  // Whoever reaps at the same moment locks them in the same order.
+  for (const orphan of orphans.toSorted((a, b) => a.task - b.task)) {
+    yield* first(LOCK_LANE, orphan.lane);
+    const turn = yield* first(ORPHAN, orphan.task);
+    if (turn) taken.push(yield* takeOver(turn, instance, at));
+  }
+  const held = mine ? yield* all(HELD_SINCE, instance, mine.heldBefore) : [];
+  for (const stray of held) {
+    if (mine?.known.includes(stray.id)) continue;
+    yield* first(LOCK_LANE, stray.lane);
+    const turn = yield* first(HELD_BY, stray.task, instance);
+    if (turn) taken.push(yield* takeOver(turn, instance, at));
+  }
+  return taken;
+}
+
+function* takeOver(turn: TurnRow, instance: InstanceId, at: Instant): Steps<ClaimedRun> {
+  const head = yield* first(REHOLD_TURN, instance, at, turn.task);
+  if (!head) throw new Error(`The turn of task ${turn.task} disappeared inside the step that takes it over.`);
+  yield* first(REHOLD_LANE, instance, turn.lane);
+  const held = { ...turn, holder: instance, started_at: turn.started_at ?? at };
+  return { run: yield* runOf(held, undefined, head, turn.ref), events: [] };
+}

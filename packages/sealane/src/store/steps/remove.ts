@@ -1,0 +1,39 @@
+import type { Result } from '../result.ts';
+import type { Instant, Removed, Scope, TaskId } from '../task-store.ts';
+import { cancelNow, lockedTurn } from './end-task.ts';
+import { DELETE_EVENTS } from './events.sql.ts';
+import { DELETE_HEAD, HEAD } from './heads.sql.ts';
+import { DROP_FOLLOWERS_OF, OWED_OF } from './outbox.sql.ts';
+import { first, type Steps, wake } from './step.ts';
+import { visibleTask } from './task-view.ts';
+import { DELETE_IDEMPOTENCY, DELETE_TASK, HIDE_TASK } from './tasks.sql.ts';
+import { DELETE_WEBHOOKS } from './webhooks.sql.ts';
+
+/**
+ * Deletes a task that nobody works on. An open one is canceled first, and it and one that its followers are still owed
+ * something about is only hidden: its id is free, and its rows go when the janitor finds that nothing is owed any more.
+ */
+export function* remove(scope: Scope, id: TaskId, at: Instant): Steps<Result<Removed>> {
+  const row = yield* visibleTask(scope, id);
+  if (!row) return { ok: false, why: 'absent' };
+  const turn = yield* lockedTurn(row);
+  if (turn && turn.holder !== null) return { ok: false, why: 'busy' };
+  const isOpen = (yield* first(HEAD, row.k))?.ended === 0;
+  const ended = isOpen ? yield* cancelNow(row, turn, at) : undefined;
+  yield* first(DELETE_IDEMPOTENCY, row.id);
+  // Readers on other instances learn of the end from the log, which must be there for a while.
+  if (ended || (yield* first(OWED_OF, 'task', row.k))) yield* first(HIDE_TASK, row.k);
+  else yield* deleteTask(row.k, row.id);
+  yield* wake(row.id);
+  return { ok: true, value: ended ? { ended } : {} };
+}
+
+/** The head goes first: whoever is just writing has it, and what they write must be seen by the statements after it. */
+export function* deleteTask(task: number, id: TaskId): Steps<void> {
+  yield* first(DELETE_HEAD, task);
+  yield* first(DELETE_EVENTS, task);
+  yield* first(DELETE_WEBHOOKS, task);
+  yield* first(DROP_FOLLOWERS_OF, 'task', task);
+  yield* first(DELETE_IDEMPOTENCY, id);
+  yield* first(DELETE_TASK, task);
+}
