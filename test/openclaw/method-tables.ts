@@ -16,7 +16,7 @@ export interface ServedCall {
 
 export const servedCalls = (): readonly ServedCall[] => {
   const protocol = createProtocol({ service: nobody, registry: createAgentRegistry([]), version: '0' });
-  const { v1, v03, v01, taskLog } = protocol;
+  const { v1, v03, v01, extensions } = protocol;
   const all = [v1, v03, v01].flatMap(({ versions }) => versions);
   const rest = [createV1Binding(protocol), createV03Binding(protocol)].flatMap(({ prefix, routes, versions }) =>
     routes.map(({ verb, path, body }): ServedCall => ({
@@ -29,7 +29,7 @@ export const servedCalls = (): readonly ServedCall[] => {
   );
   return [
     ...[v1, v03, v01].flatMap((dialect) => rpcCalls(dialect, dialect.versions)),
-    ...rpcCalls(taskLog, all),
+    ...rpcCalls(extensions, all),
     ...rest,
   ];
 };

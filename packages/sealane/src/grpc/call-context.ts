@@ -1,7 +1,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 
 import type { KeyHolder } from '#identity';
-import { type CallContext, negotiateExtensions, requireExtensions } from '#protocol';
+import { type CallContext, requireExtensions } from '#protocol';
 import { findVersion, versionNotSupported } from '#protocol/version';
 
 import type { GrpcDeps } from './grpc-deps.ts';
@@ -28,13 +28,13 @@ export interface CallFacts {
  */
 export const contextOf = (
   { metadata, authority, holder, versions, signal }: CallFacts,
-  { registry, baseUrl }: Pick<GrpcDeps, 'registry' | 'baseUrl'>,
+  { protocol, registry, baseUrl }: Pick<GrpcDeps, 'protocol' | 'registry' | 'baseUrl'>,
 ): CallContext => {
   const headers = headersOf(metadata);
   const version = findVersion(firstOf(headers['a2a-version']));
   if (version !== undefined && !versions.includes(version)) throw versionNotSupported(version, versions);
   const agent = firstOf(headers['sealane-agent']) || undefined;
-  const extensions = negotiateExtensions(
+  const extensions = protocol.negotiate(
     agent === undefined ? registry.findDefault() : registry.require(agent, holder.agents),
     headers,
     holder.agents,

@@ -4,14 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { ErrorCode, SealaneError } from '#domain';
 import { keyHasEnded } from '#identity';
-import { type CallContext, type LiveCall, type LiveCalls, type Negotiated, negotiateExtensions } from '#protocol';
+import type { CallContext, LiveCall, LiveCalls, Negotiated } from '#protocol';
 
 import { holderOf } from './access.ts';
 import { baseUrlOf } from './base-url.ts';
 import { explain } from './error-replies.ts';
 import type { HttpDeps, HttpOptions } from './http-deps.ts';
 
-export interface CallDeps extends Pick<HttpDeps, 'registry' | 'keys' | 'unread' | 'log' | 'metrics'> {
+export interface CallDeps extends Pick<HttpDeps, 'protocol' | 'registry' | 'keys' | 'unread' | 'log' | 'metrics'> {
   readonly live: LiveCalls;
   readonly options: HttpOptions;
 }
@@ -31,14 +31,14 @@ export interface Call {
 
 /** Opens the call that a request of a known caller makes; agent and tenant are those that its address names. */
 export const openCall = (
-  { registry, keys, unread, log, metrics, live, options }: CallDeps,
+  { protocol, registry, keys, unread, log, metrics, live, options }: CallDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   { agent, tenant }: { readonly agent: string | undefined; readonly tenant?: string | undefined },
 ): Call => {
   const holder = holderOf(request);
   const { headers } = request.raw;
-  const extensions = negotiateExtensions(
+  const extensions = protocol.negotiate(
     agent === undefined ? registry.findDefault() : registry.require(agent, holder.agents),
     headers,
     holder.agents,

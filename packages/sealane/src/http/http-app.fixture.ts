@@ -9,7 +9,7 @@ import pino from 'pino';
 
 import { createAgentRegistry } from '#engine';
 import { createKeys, createRateLimiter, createUnreadAnswers, type Keys } from '#identity';
-import { createProtocol } from '#protocol';
+import { createProtocol, type ProtocolOptions } from '#protocol';
 import { agentNamed } from '#protocol/agent-named.fixture';
 import type { Storage } from '#store';
 import { openSqlite } from '#store/sqlite/index';
@@ -61,7 +61,10 @@ export const speak = async (url: string, text: string): Promise<string> => {
 };
 
 /** The real app on a real socket over a real store, with a service that needs no engine. */
-export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<TestApp> => {
+export const openTestApp = async (
+  options: Partial<HttpOptions> = {},
+  spoken: Pick<ProtocolOptions, 'extensions'> = {},
+): Promise<TestApp> => {
   const folder = await mkdtemp(join(tmpdir(), 'sealane-http-'));
   const storage = await openSqlite({ file: join(folder, 'tasks.db') });
   const service = createFakeService();
@@ -82,7 +85,7 @@ export const openTestApp = async (options: Partial<HttpOptions> = {}): Promise<T
     agentNamed('private'),
   ]);
   const app = createHttpApp({
-    protocol: createProtocol({ service, registry, version: '9.9.9', cards: { keys: storage.cardKeys } }),
+    protocol: createProtocol({ service, registry, version: '9.9.9', cards: { keys: storage.cardKeys }, ...spoken }),
     service,
     registry,
     storage,

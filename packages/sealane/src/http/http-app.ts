@@ -40,7 +40,7 @@ export const createHttpApp = (deps: HttpDeps): FastifyInstance => {
   const send = createJsonSender(deps, options.stallMs, () => live.isClosing);
   const bindings = [createV03Binding(deps.protocol), createV1Binding(deps.protocol)];
   const findAddress = createAddressFinder(bindings, options.prefix);
-  const refuse = createErrorReplier(send, deps.log, createWording(findAddress, options));
+  const refuse = createErrorReplier(send, deps.log, createWording(bindings, findAddress, options));
   const app = Fastify({
     logger: false,
     bodyLimit: options.bodyLimitBytes,

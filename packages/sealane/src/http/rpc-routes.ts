@@ -4,13 +4,13 @@ import { SealaneError } from '#domain';
 
 import { type CallDeps, extensionHeaders, openCall, versionOf } from './call-context.ts';
 import { retryHeaders } from './error-replies.ts';
-import type { HttpDeps, HttpOptions } from './http-deps.ts';
+import type { HttpOptions } from './http-deps.ts';
 import type { JsonSender } from './json-reply.ts';
 import type { Handler } from './method-routes.ts';
 import { sseFrame } from './sse.ts';
 import { writeStream } from './stream-reply.ts';
 
-export interface RpcRouteDeps extends CallDeps, Pick<HttpDeps, 'protocol'> {
+export interface RpcRouteDeps extends CallDeps {
   readonly send: JsonSender;
 }
 

@@ -3,7 +3,7 @@ import type { AgentRegistry, Caller, StreamItem, TaskService } from '#engine';
 
 import type { CallHeaders } from './call-headers.ts';
 import type { Capabilities } from './capabilities.ts';
-import type { Negotiated } from './extensions.ts';
+import type { Negotiate, Negotiated } from './extensions/negotiation.ts';
 
 /** Everything about a call but its method and params. */
 export interface CallContext {
@@ -29,9 +29,9 @@ export type MethodResult = string | StreamResult;
 
 export type Method = (params: unknown, context: CallContext) => Promise<MethodResult>;
 
-/** One way to speak: the methods of a protocol version, or of an extension, and how it words errors. */
+/** One way to speak: the methods of a protocol version, or those of the extensions, and how it words errors. */
 export interface Dialect {
-  /** `1.0`, or `0.3` and `0.2`, …; an extension's methods answer in every version and have none. */
+  /** `1.0`, or `0.3` and `0.2`, …; the methods of extensions answer in every version and have none. */
   readonly versions: readonly string[];
   readonly methods: ReadonlyMap<string, Method>;
   /** JSON text of the `error` member of a JSON-RPC answer. */
@@ -43,6 +43,7 @@ export interface ProtocolDeps {
   readonly service: TaskService;
   readonly registry: AgentRegistry;
   readonly capabilities: Capabilities;
+  readonly negotiate: Negotiate;
   /** The card that a known caller may see, as A2A 1.0 JSON text. */
   readonly extendedCard: (context: CallContext) => Promise<string>;
 }

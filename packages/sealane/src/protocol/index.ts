@@ -1,8 +1,8 @@
 /**
  * The protocol: A2A 1.0 JSON in and out, JSON-RPC 2.0, and the one table of errors. It turns text into calls of the
- * task service and its answers into text, and knows no HTTP: a binding brings caller, headers and body. Further
- * dialects and extension methods are further `Dialect`s. Start with `rpc.ts`, then `v1-dialect.ts`; `message-decoder.ts`
- * and `task-encoder.ts` are the hot path.
+ * task service and its answers into text, and knows no HTTP: a binding brings caller, headers and body. A version of
+ * A2A is a `Dialect`, and what is spoken beside A2A an `Extension`. Start with `rpc.ts`, then `v1-dialect.ts`;
+ * `message-decoder.ts` and `task-encoder.ts` are the hot path.
  */
 export type { CallHeaders } from './call-headers.ts';
 export { ALL_CAPABILITIES } from './capabilities.ts';
@@ -13,14 +13,10 @@ export type { CallContext, Dialect, Method, MethodResult, ProtocolDeps, StreamRe
 export { encodeRpcError, errorDetailsOf, errorForCaller, ERRORS, GRPC_STATUS } from './errors.ts';
 export type { ErrorEntry, GrpcStatus } from './errors.ts';
 export { encodeEvent, encodeStreamItem } from './event-encoder.ts';
-export {
-  extensionsOf,
-  negotiateExtensions,
-  NOTHING_ASKED,
-  requireExtensions,
-  TASK_LOG_EXTENSION,
-} from './extensions.ts';
-export type { Negotiated } from './extensions.ts';
+export type { Extension } from './extensions/extension.ts';
+export { requireExtensions } from './extensions/negotiation.ts';
+export type { Negotiated } from './extensions/negotiation.ts';
+export { TASK_LOG } from './extensions/task-log.ts';
 export {
   findFlag,
   findId,
@@ -38,10 +34,10 @@ export { closing, createLiveCalls } from './live-calls.ts';
 export type { LiveCall, LiveCalls } from './live-calls.ts';
 export { createProtocol } from './protocol.ts';
 export type { Protocol, ProtocolOptions } from './protocol.ts';
+export type { QueryType, RestRoute } from './rest-route.ts';
 export { createRpc, encodeRpcRefusal } from './rpc.ts';
 export type { Rpc, RpcAnswer, RpcCall } from './rpc.ts';
 export { STATE_NAMES, stateOf } from './state-names.ts';
 export { encodePage, encodeTask } from './task-encoder.ts';
 export type { TaskView } from './task-encoder.ts';
-export { createTaskLogDialect } from './task-log-dialect.ts';
 export { createV1Dialect } from './v1-dialect.ts';

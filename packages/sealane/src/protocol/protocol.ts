@@ -3,8 +3,11 @@ import type { AgentRegistry, TaskService } from '#engine';
 import { ALL_CAPABILITIES, type Capabilities } from './capabilities.ts';
 import { type CardOptions, type Cards, createCards } from './cards/index.ts';
 import type { Dialect, ProtocolDeps } from './dialect.ts';
+import { type Extension, joinExtensions } from './extensions/extension.ts';
+import { createNegotiation, type Negotiate } from './extensions/negotiation.ts';
+import { TASK_LOG } from './extensions/task-log.ts';
+import type { RestRoute } from './rest-route.ts';
 import { createRpc, type Rpc, type Settle } from './rpc.ts';
-import { createTaskLogDialect } from './task-log-dialect.ts';
 import { isAboutNamed } from './v01/client-task.ts';
 import { createV01Dialect } from './v01/v01-dialect.ts';
 import { createV03Dialect } from './v03/v03-dialect.ts';
@@ -18,10 +21,14 @@ export interface Protocol {
   /** 0.3 and 0.2. */
   readonly v03: Dialect;
   readonly v01: Dialect;
-  /** Sealane's own methods, in every version. */
-  readonly taskLog: Dialect;
-  /** All of them behind one JSON-RPC address. */
+  /** The methods of all extensions, in every version. */
+  readonly extensions: Dialect;
+  /** The addresses of these methods in 1.0 over plain HTTP. */
+  readonly extensionRoutes: readonly RestRoute[];
+  /** All of these methods behind one JSON-RPC address. */
   readonly rpc: Rpc;
+  /** Which extensions a call activates, for every binding. */
+  readonly negotiate: Negotiate;
 }
 
 export interface ProtocolOptions {
@@ -31,20 +38,27 @@ export interface ProtocolOptions {
   readonly version: string;
   /** What is offered; all of it by default. */
   readonly capabilities?: Capabilities;
+  /** What is spoken beside A2A; the task log by default. */
+  readonly extensions?: readonly Extension[];
   readonly cards?: Partial<CardOptions>;
   readonly now?: () => number;
 }
 
 export const createProtocol = (options: ProtocolOptions): Protocol => {
-  const { service, registry, capabilities = ALL_CAPABILITIES } = options;
-  const cards = createCards({ ...options, capabilities, options: options.cards });
-  const deps: ProtocolDeps = { service, registry, capabilities, extendedCard: (context) => cards.extended(context) };
+  const { service, registry, capabilities = ALL_CAPABILITIES, extensions: registered = [TASK_LOG] } = options;
+  const declarations = registered.map(({ declaration }) => declaration);
+  const cards = createCards({ ...options, capabilities, extensions: declarations, options: options.cards });
+  const negotiate = createNegotiation(declarations);
+  const extendedCard: ProtocolDeps['extendedCard'] = (context) => cards.extended(context);
+  const deps: ProtocolDeps = { service, registry, capabilities, negotiate, extendedCard };
   const v1 = createV1Dialect(deps);
   const v03 = createV03Dialect({ ...deps, extendedCard: (context) => cards.extendedV03(context) });
   const v01 = createV01Dialect(deps);
-  const taskLog = createTaskLogDialect(deps);
+  const extensions = joinExtensions(registered, deps, [v1, v03, v01]);
+  const extensionRoutes = registered.flatMap(({ routes = [] }) => routes);
   // 0.1 shares `tasks/get`, `tasks/cancel` and `tasks/resubscribe` with 0.3: who named the task tells them apart.
   const settle: Settle = async (_candidates, params, context) =>
     (await isAboutNamed(service, params, context)) ? v01 : v03;
-  return { capabilities, cards, v1, v03, v01, taskLog, rpc: createRpc([v1, v03, v01, taskLog], settle) };
+  const rpc = createRpc([v1, v03, v01, extensions], settle);
+  return { capabilities, cards, v1, v03, v01, extensions, extensionRoutes, negotiate, rpc };
 };

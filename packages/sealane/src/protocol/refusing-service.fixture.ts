@@ -4,7 +4,7 @@ import { createAgentRegistry, type TaskService } from '#engine';
 import { agentNamed } from './agent-named.fixture.ts';
 import { ALL_CAPABILITIES } from './capabilities.ts';
 import type { CallContext, ProtocolDeps } from './dialect.ts';
-import { NOTHING_ASKED } from './extensions.ts';
+import { createNegotiation, NOTHING_ASKED } from './extensions/negotiation.ts';
 
 export const refuse = async (): Promise<never> => {
   throw new SealaneError('task-not-found', 'There is no such task.');
@@ -27,6 +27,7 @@ export const depsOf = (service: TaskService, capabilities = ALL_CAPABILITIES): P
   service,
   registry: createAgentRegistry([agentNamed('main', { isDefault: true })]),
   capabilities,
+  negotiate: createNegotiation([]),
   extendedCard: async () => '{}',
 });
 

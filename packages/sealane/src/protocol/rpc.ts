@@ -4,7 +4,7 @@ import type { StreamItem } from '#engine';
 import type { CallHeaders } from './call-headers.ts';
 import type { CallContext, Dialect } from './dialect.ts';
 import { encodeRpcError } from './errors.ts';
-import { requireExtensions } from './extensions.ts';
+import { requireExtensions } from './extensions/negotiation.ts';
 import { invalid, isObject } from './field-reader.ts';
 import { parseJson } from './json-text.ts';
 import { readEnvelope, type RpcId } from './rpc-envelope.ts';

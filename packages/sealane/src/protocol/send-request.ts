@@ -5,7 +5,7 @@ import { type AgentEntry, type Caller, mayUse, type SendRequest } from '#engine'
 
 import { decodeLastEventId, decodeSendFacts } from './call-headers.ts';
 import type { CallContext, ProtocolDeps } from './dialect.ts';
-import { negotiateExtensions, requireExtensions, TASK_LOG_EXTENSION } from './extensions.ts';
+import { requireExtensions } from './extensions/negotiation.ts';
 import { noPush } from './push-config.ts';
 import type { SendParams } from './request-decoder.ts';
 
@@ -36,16 +36,16 @@ export const sendRequestOf = (
   sent: Sending,
   dialect: string,
   context: CallContext,
-  deps: Pick<ProtocolDeps, 'registry' | 'capabilities' | 'service'>,
+  deps: ProtocolDeps,
 ): SendRequest | Promise<SendRequest> => {
   if (sent.push !== undefined && !deps.capabilities.pushNotifications) throw noPush();
   const { taskId } = sent.message;
   if (taskId === undefined) {
     const entry = deps.registry.require(context.agent ?? sent.executor, context.caller.agents);
-    return requestTo(entry, sent, dialect, context);
+    return requestTo(entry, sent, dialect, context, deps);
   }
   return particularAgentOf(taskId, callerOf(context, sent.tenant), deps).then((entry) =>
-    requestTo(entry, sent, dialect, context),
+    requestTo(entry, sent, dialect, context, deps),
   );
 };
 
@@ -54,6 +54,7 @@ const requestTo = (
   sent: Sending,
   dialect: string,
   context: CallContext,
+  { negotiate }: Pick<ProtocolDeps, 'negotiate'>,
 ): SendRequest => {
   const { message, metadata, push, givenTaskId } = sent;
   const agent = context.agent ?? sent.executor;
@@ -61,7 +62,7 @@ const requestTo = (
   let { extensions } = context;
   if (entry) {
     const isAddressed = message.taskId === undefined && agent === context.agent;
-    if (!isAddressed) extensions = negotiateExtensions(entry, context.headers, agents);
+    if (!isAddressed) extensions = negotiate(entry, context.headers, agents);
     requireExtensions(extensions);
     if (mayUse(agents, entry.name)) requireInputModes(entry, message);
   }
@@ -72,9 +73,7 @@ const requestTo = (
   if (givenTaskId !== undefined) request.givenTaskId = givenTaskId;
   if (push !== undefined) request.push = push;
   if (sent.outputModes?.length) request.outputModes = sent.outputModes;
-  // Ours is none of the agent's business.
-  const forAgent = extensions.activated.filter((uri) => uri !== TASK_LOG_EXTENSION.uri);
-  if (forAgent.length > 0) request.extensions = forAgent;
+  if (extensions.forAgent.length > 0) request.extensions = extensions.forAgent;
   if (facts.idempotencyKey !== undefined) {
     request.bodyHash = bodyHashOf(sent, agent, callerOf(context, sent.tenant).tenant);
   }

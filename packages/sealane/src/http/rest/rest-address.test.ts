@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Protocol } from '#protocol';
+import { createAgentRegistry } from '#engine';
+import { createProtocol, TASK_LOG } from '#protocol';
+import { NOTES } from '#protocol/extensions/notes.fixture';
+import { nobody } from '#protocol/refusing-service.fixture';
 
 import { createAddressFinder } from './rest-address.ts';
 import { createV03Binding } from './v03-binding.ts';
 import { createV1Binding } from './v1-binding.ts';
 
-const nothing = { versions: [], methods: new Map(), encodeError: () => '' };
-const protocol = { v1: nothing, v03: nothing, taskLog: nothing } satisfies Partial<Protocol>;
+const deps = { service: nobody, registry: createAgentRegistry([]), version: '0' };
+const protocol = createProtocol(deps);
 const bindings = [createV03Binding(protocol), createV1Binding(protocol)];
 const find = createAddressFinder(bindings, '');
 
@@ -129,5 +132,19 @@ describe('an address of REST', () => {
     expect(find('/tasks/%zz')?.named).toEqual({ id: '%zz' });
     expect(find(`${'/'.repeat(16_000)}x`)).toBeUndefined();
     expect(find(`/${'a/'.repeat(8000)}tasks`)).toBeUndefined();
+  });
+
+  it.each([
+    ['/tasks/{id}', 'The methods GetTask, tasks/delete, notes/read cannot share the address /tasks/{id}'],
+    [
+      '/tasks/{taskId}',
+      'The addresses /tasks/{id} and /tasks/{taskId} of the methods GetTask, tasks/delete, notes/read',
+    ],
+  ])('has one meaning: an extension that claims GET %s is refused at start', (path, words) => {
+    const routes = [{ verb: 'GET', path, method: 'notes/read' } as const];
+    const claiming = createProtocol({ ...deps, extensions: [TASK_LOG, { ...NOTES, routes }] });
+    expect(() => createAddressFinder([createV1Binding(claiming)], '')).toThrow(
+      expect.objectContaining({ code: 'bad-config', message: expect.stringContaining(words) as string }) as object,
+    );
   });
 });

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { SealaneError } from '#domain';
-import { ERRORS, requireExtensions } from '#protocol';
+import { ERRORS, requireExtensions, type RestRoute } from '#protocol';
 import { findVersion, versionNotSupported } from '#protocol/version';
 
 import { type CallDeps, extensionHeaders, openCall, versionOf } from '../call-context.ts';
@@ -10,7 +10,7 @@ import type { JsonSender } from '../json-reply.ts';
 import { sseFrame } from '../sse.ts';
 import { writeStream } from '../stream-reply.ts';
 import type { RestAddress } from './rest-address.ts';
-import type { RestBinding, RestRoute } from './rest-binding.ts';
+import type { RestBinding } from './rest-binding.ts';
 import { paramsOf } from './rest-params.ts';
 
 export interface RestDeps extends CallDeps {

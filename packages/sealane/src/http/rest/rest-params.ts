@@ -1,8 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-import { type Fields, invalid, parseJson, requireFields } from '#protocol';
-
-import type { QueryType, RestRoute } from './rest-binding.ts';
+import { type Fields, invalid, parseJson, type QueryType, requireFields, type RestRoute } from '#protocol';
 
 /** `{id}` in a path. */
 export const PLACEHOLDER = /\{(\w+)\}/g;

@@ -2,24 +2,18 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { findId } from '#protocol';
 
-import { asRpcError, createErrorReplier, type ErrorWording } from '../error-replies.ts';
-import type { HttpDeps, HttpOptions } from '../http-deps.ts';
+import { asRpcError, type ErrorWording } from '../error-replies.ts';
+import type { HttpOptions } from '../http-deps.ts';
 import { METHODS, refuseMethod } from '../method-routes.ts';
 import { noSuchAddress } from '../rpc-routes.ts';
 import type { RestAddress } from './rest-address.ts';
+import type { RestBinding } from './rest-binding.ts';
 import { answerRest, type RestDeps } from './rest-handler.ts';
-import { asV03RestError } from './v03-binding.ts';
-import { asRestError } from './v1-binding.ts';
 
 export type AddressFinder = (url: string) => RestAddress | undefined;
 
 /** Adds every address that no other route has: one that is REST's is answered, and all else is not there. */
-export const addRestRoutes = (
-  app: FastifyInstance,
-  deps: RestDeps & Pick<HttpDeps, 'log'>,
-  find: AddressFinder,
-): void => {
-  app.setErrorHandler(createErrorReplier(deps.send, deps.log, createWording(find, deps.options)));
+export const addRestRoutes = (app: FastifyInstance, deps: RestDeps, find: AddressFinder): void => {
   app.route({
     method: [...METHODS, 'HEAD'],
     exposeHeadRoute: false,
@@ -40,13 +34,22 @@ export const addRestRoutes = (
 };
 
 /** Errors in the words of the binding that an address belongs to, or comes near to. Where we are mounted says nothing. */
-export const createWording =
-  (find: AddressFinder, { prefix }: Pick<HttpOptions, 'prefix'>) =>
-  ({ raw: { url = '' } }: FastifyRequest): ErrorWording =>
+export const createWording = (
+  bindings: readonly RestBinding[],
+  find: AddressFinder,
+  { prefix }: Pick<HttpOptions, 'prefix'>,
+): ((request: FastifyRequest) => ErrorWording) => {
+  const signs = bindings.map(({ prefix: own, routes, errors }) => ({
+    errors,
+    starts: own === '' ? [...new Set(routes.map(({ path }) => startOf(path)))] : [`${own}/`],
+  }));
+  const nearest = (url: string): ErrorWording => {
+    const [path = ''] = url.split('?', 1);
+    return signs.find(({ starts }) => starts.some((start) => path.includes(start)))?.errors ?? asRpcError;
+  };
+  return ({ raw: { url = '' } }) =>
     find(url)?.binding.errors ?? nearest(url.startsWith(prefix) ? url.slice(prefix.length) : url);
-
-const nearest = (url: string): ErrorWording => {
-  const [path = ''] = url.split('?', 1);
-  if (path.includes('/v1/')) return asV03RestError;
-  return /\/(?:tasks|message:|extendedAgentCard)/.test(path) ? asRestError : asRpcError;
 };
+
+/** `/tasks` of `/tasks/{id}:cancel`, and `/message:` of `/message:send`. */
+const startOf = (path: string): string => /^\/[^/:]*:?/.exec(path)?.[0] ?? path;

@@ -1,4 +1,4 @@
-import { ERRORS, type Fields, invalid, type Protocol } from '#protocol';
+import { ERRORS, type Fields, invalid, type Protocol, type RestRoute } from '#protocol';
 import {
   protoEventOf,
   protoPageOf,
@@ -14,7 +14,7 @@ import {
 import { encodeV03Error } from '#protocol/v03/v03-errors';
 
 import type { ErrorWording } from '../error-replies.ts';
-import type { RestBinding, RestRoute } from './rest-binding.ts';
+import type { RestBinding } from './rest-binding.ts';
 
 const CONTENT_TYPE = 'application/json';
 
@@ -35,7 +35,7 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 /** The error of JSON-RPC, without an envelope. */
-export const asV03RestError: ErrorWording = {
+const asV03RestError: ErrorWording = {
   contentType: CONTENT_TYPE,
   encode: (error) => {
     const name = NAMES[ERRORS[error.code].jsonRpc];

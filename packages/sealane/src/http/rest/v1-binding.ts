@@ -1,13 +1,13 @@
 import { type State, STATES } from '#domain';
-import { ERRORS, errorDetailsOf, type Protocol, STATE_NAMES } from '#protocol';
+import { ERRORS, errorDetailsOf, type Protocol, type RestRoute, STATE_NAMES } from '#protocol';
 
 import type { ErrorWording } from '../error-replies.ts';
-import type { RestBinding, RestRoute } from './rest-binding.ts';
+import type { RestBinding } from './rest-binding.ts';
 
 const CONTENT_TYPE = 'application/a2a+json';
 
 /** Errors in Google's form (AIP-193), as A2A 1.0 §11.6 has it. */
-export const asRestError: ErrorWording = {
+const asRestError: ErrorWording = {
   contentType: CONTENT_TYPE,
   // §5.4 of 1.0.1 has 400 where 1.0.0 had 415, for bodies of a wrong type too.
   statusOf: ({ code }) => ERRORS[code].http,
@@ -19,7 +19,7 @@ export const asRestError: ErrorWording = {
 
 const isState = (name: unknown): name is State => STATES.some((state) => state === name);
 
-/** A2A 1.0, §11.3, and after it the methods of our own extension. Subscribe is GET in the proto and POST in the text. */
+/** A2A 1.0, §11.3. Subscribe is GET in the proto and POST in the text. */
 const ROUTES: readonly RestRoute[] = [
   { verb: 'POST', path: '/message:send', method: 'SendMessage', body: 'required' },
   { verb: 'POST', path: '/message:stream', method: 'SendStreamingMessage', body: 'required' },
@@ -58,18 +58,20 @@ const ROUTES: readonly RestRoute[] = [
   { verb: 'GET', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', method: 'GetTaskPushNotificationConfig' },
   { verb: 'DELETE', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', method: 'DeleteTaskPushNotificationConfig' },
   { verb: 'GET', path: '/extendedAgentCard', method: 'GetExtendedAgentCard' },
-
-  { verb: 'GET', path: '/tasks/{id}/events', method: 'tasks/events', query: { after: 'integer', limit: 'integer' } },
-  { verb: 'DELETE', path: '/tasks/{id}', method: 'tasks/delete' },
 ];
 
-export const createV1Binding = ({ v1, taskLog }: Pick<Protocol, 'v1' | 'taskLog'>): RestBinding => ({
+/** A2A 1.0 over plain HTTP, and beside it the addresses of the extensions. */
+export const createV1Binding = ({
+  v1,
+  extensions,
+  extensionRoutes,
+}: Pick<Protocol, 'v1' | 'extensions' | 'extensionRoutes'>): RestBinding => ({
   prefix: '',
   hasTenants: true,
   versions: v1.versions,
   contentType: CONTENT_TYPE,
   extensionsHeader: 'a2a-extensions',
   errors: asRestError,
-  routes: ROUTES,
-  findMethod: (name) => v1.methods.get(name) ?? taskLog.methods.get(name),
+  routes: [...ROUTES, ...extensionRoutes],
+  findMethod: (name) => v1.methods.get(name) ?? extensions.methods.get(name),
 });

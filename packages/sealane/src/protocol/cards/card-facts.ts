@@ -1,7 +1,6 @@
 import type { AgentEntry, AgentExtension, AgentSkill } from '#engine';
 
 import type { Capabilities } from '../capabilities.ts';
-import { extensionsOf } from '../extensions.ts';
 
 /** The versions that a card can promise, in the order of preference. */
 export const CARD_VERSIONS = ['1.0', '0.3'] as const;
@@ -38,7 +37,7 @@ export interface CardFacts {
 }
 
 /** What every card of a service has in common, under one address. */
-export type ServiceFacts = Pick<CardFacts, 'version' | 'capabilities' | 'security'> & {
+export type ServiceFacts = Pick<CardFacts, 'version' | 'capabilities' | 'extensions' | 'security'> & {
   /** Without a slash at its end. */
   readonly baseUrl: string;
   /** `host:port`, while a gRPC port is open. */
@@ -75,7 +74,7 @@ export const factsOf = (agent: AgentEntry, service: ServiceFacts, interfaces: Ca
   version: service.version,
   interfaces,
   capabilities: service.capabilities,
-  extensions: extensionsOf(agent),
+  extensions: [...service.extensions, ...agent.extensions],
   security: service.security,
   inputModes: agent.inputModes,
   outputModes: agent.outputModes,

@@ -24,6 +24,7 @@ const openCards = (store: CardKeyStore = createMemoryCardKeyStore()) => {
     registry: createAgentRegistry([agent]),
     version: '1',
     capabilities: ALL_CAPABILITIES,
+    extensions: [],
     options: { keys: store },
     now: () => at,
   });

@@ -21,7 +21,8 @@ type Card = Record<string, unknown> & {
 
 const cardsOf = (agents: readonly AgentEntry[], options: Partial<CardOptions> = {}) => {
   const registry = createAgentRegistry(agents);
-  return { registry, cards: createCards({ registry, version: '1.2.3', capabilities: ALL_CAPABILITIES, options }) };
+  const common = { registry, version: '1.2.3', capabilities: ALL_CAPABILITIES, extensions: [] };
+  return { registry, cards: createCards({ ...common, options }) };
 };
 const show = async (cards: Cards, form: Parameters<Cards['show']>[0]['form'], agent = main): Promise<Card> =>
   JSON.parse((await cards.show({ agent, atRoot: agent === main, baseUrl: BASE, form })).text) as Card;

@@ -1,4 +1,4 @@
-import type { AgentEntry, AgentRegistry } from '#engine';
+import type { AgentEntry, AgentExtension, AgentRegistry } from '#engine';
 
 import type { Capabilities } from '../capabilities.ts';
 import type { CallContext } from '../dialect.ts';
@@ -57,11 +57,20 @@ export interface CardsDeps {
   readonly registry: AgentRegistry;
   readonly version: string;
   readonly capabilities: Capabilities;
+  /** What the service itself speaks beside A2A: every card declares it. */
+  readonly extensions: readonly AgentExtension[];
   readonly options?: Partial<CardOptions> | undefined;
   readonly now?: (() => number) | undefined;
 }
 
-export const createCards = ({ registry, version, capabilities, options, now = Date.now }: CardsDeps): Cards => {
+export const createCards = ({
+  registry,
+  version,
+  capabilities,
+  extensions,
+  options,
+  now = Date.now,
+}: CardsDeps): Cards => {
   const { form, security, grpcAddress, grpcVersions, keys: store } = { ...CARD_DEFAULTS, ...options };
   const keys = store && createCardKeys(store, now);
   const texts = createCardTexts(keys);
@@ -70,6 +79,7 @@ export const createCards = ({ registry, version, capabilities, options, now = Da
   const serviceAt = (baseUrl: string): ServiceFacts => ({
     version,
     capabilities,
+    extensions,
     security,
     baseUrl,
     grpcAddress: grpcAddress(baseUrl),

@@ -1,6 +1,5 @@
 import { type AgentEntry, type AgentRegistry, type Caller, mayUse } from '#engine';
 
-import { TASK_LOG_EXTENSION } from '../extensions.ts';
 import { type CardFacts, type CardSkill, factsOf, interfacesOf, type ServiceFacts, urlOf } from './card-facts.ts';
 import { hiddenAgent } from './hidden-agent.ts';
 
@@ -39,7 +38,7 @@ const directoryOf = (agents: readonly AgentEntry[], service: ServiceFacts): Card
     version: service.version,
     interfaces: interfacesOf(service, undefined),
     capabilities: service.capabilities,
-    extensions: [TASK_LOG_EXTENSION],
+    extensions: service.extensions,
     security: service.security,
     inputModes: [...new Set(agents.flatMap(({ inputModes }) => inputModes))],
     outputModes: [...new Set(agents.flatMap(({ outputModes }) => outputModes))],

@@ -1,20 +1,19 @@
 import { SealaneError } from '#domain';
 import type { Caller } from '#engine';
 
-import type { Dialect, Method, ProtocolDeps } from './dialect.ts';
-import { encodeRpcError } from './errors.ts';
-import { encodeEvent } from './event-encoder.ts';
-import { findInteger, requireFields } from './field-reader.ts';
-import { decodeTaskParams } from './request-decoder.ts';
-import { callerOf } from './send-request.ts';
-import { findNamed, nameTask } from './v01/client-task.ts';
+import type { Method, ProtocolDeps } from '../dialect.ts';
+import { encodeEvent } from '../event-encoder.ts';
+import { findInteger, requireFields } from '../field-reader.ts';
+import { decodeTaskParams } from '../request-decoder.ts';
+import { callerOf } from '../send-request.ts';
+import { findNamed, nameTask } from '../v01/client-task.ts';
+import type { Extension } from './extension.ts';
 
 const MAX_EVENTS = 1000;
 const DEFAULT_EVENTS = 100;
 const MAX_SEQ = 999_999_999_999_999;
 
-/** The methods of Sealane's own extension (docs/extensions/task-log.md): a task's log by number, and its deletion. */
-export const createTaskLogDialect = ({ service }: ProtocolDeps): Dialect => {
+const createMethods = ({ service }: ProtocolDeps): ReadonlyMap<string, Method> => {
   /** Of the task of that id, or of the one that its caller has named so: clients of 0.1 know theirs by nothing else. */
   const ofTask = async <T>(caller: Caller, id: string, ask: (id: string) => Promise<T>): Promise<T> => {
     try {
@@ -47,12 +46,21 @@ export const createTaskLogDialect = ({ service }: ProtocolDeps): Dialect => {
     return '{}';
   };
 
-  return {
-    versions: [],
-    encodeError: encodeRpcError,
-    methods: new Map([
-      ['tasks/events', events],
-      ['tasks/delete', remove],
-    ]),
-  };
+  return new Map([
+    ['tasks/events', events],
+    ['tasks/delete', remove],
+  ]);
+};
+
+/** A task's log as numbered events, and its deletion: docs/extensions/task-log.md. */
+export const TASK_LOG: Extension = {
+  declaration: {
+    uri: 'https://sealane.dev/extensions/task-log/v1',
+    description: 'Numbered events that can be read again (tasks/events, Last-Event-ID), and tasks/delete.',
+  },
+  methods: createMethods,
+  routes: [
+    { verb: 'GET', path: '/tasks/{id}/events', method: 'tasks/events', query: { after: 'integer', limit: 'integer' } },
+    { verb: 'DELETE', path: '/tasks/{id}', method: 'tasks/delete' },
+  ],
 };
