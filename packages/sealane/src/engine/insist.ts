@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { SealaneError } from '#domain';
 
-const PASSING: ReadonlySet<string> = new Set(['storage-full', 'unavailable', 'store-unwritable']);
+/** `store-locked` ends a start. From a store that is open it says that another process holds a lock for now. */
+const PASSING: ReadonlySet<string> = new Set(['storage-full', 'unavailable', 'store-unwritable', 'store-locked']);
 
 /** What goes away by itself, like a full disk or a database that is away; anything else is a bug, or the caller's fault. */
 export const isPassing = (error: unknown): boolean => error instanceof SealaneError && PASSING.has(error.code);

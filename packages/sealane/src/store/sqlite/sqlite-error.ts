@@ -24,10 +24,30 @@ const full = (cause: Error): SealaneError =>
     { cause, retryAfterMs: 30_000 },
   );
 
+const errcodeOf = (error: unknown): number => (error as { readonly errcode?: number } | undefined)?.errcode ?? 0;
+
+/** True: another process holds a lock that SQLite needed. Nothing was done. */
+export const isLockedOut = (error: unknown): boolean =>
+  error instanceof Error && [5 /* BUSY */, 6 /* LOCKED */].includes(errcodeOf(error) & 0xff);
+
+/** The same about a store that is open: the other process may let go at any moment. */
+export const lockedMeanwhile = (file: string, cause: unknown): SealaneError =>
+  new SealaneError(
+    'unavailable',
+    `Another process holds the write lock of ${file}, so this could not be written. Sealane tries again what runs and ` +
+      'ends; everything else can be sent again. Find that process and end it, if it does not end by itself.',
+    {
+      cause,
+      retryAfterMs: 1000,
+      facts: { lock: 'taken' },
+      forCallers: 'The database of this service is locked by another program. Try again in a moment.',
+    },
+  );
+
 /** What SQLite says, or the system about the files beside its own, in words that tell what to do. */
 export const sqliteError = (error: unknown, file: string): unknown => {
   if (error instanceof SealaneError || !(error instanceof Error)) return error;
-  const { errcode = 0, code, path = file }: NodeJS.ErrnoException & { readonly errcode?: number } = error;
+  const { code, path = file }: NodeJS.ErrnoException = error;
   switch (code ?? '') {
     case 'ENOSPC':
     case 'EDQUOT':
@@ -45,7 +65,14 @@ export const sqliteError = (error: unknown, file: string): unknown => {
       );
     default:
   }
-  switch (errcode & 0xff) {
+  if (isLockedOut(error)) {
+    return new SealaneError(
+      'store-locked',
+      `Another process is using ${file}. Stop it first, or choose another folder with --data-dir.`,
+      { cause: error },
+    );
+  }
+  switch (errcodeOf(error) & 0xff) {
     case 8: // READONLY
     case 14: // CANTOPEN
       return unwritable(file, error);
@@ -55,13 +82,6 @@ export const sqliteError = (error: unknown, file: string): unknown => {
     case 11: // CORRUPT
     case 26: // NOTADB
       return damaged(file, error.message, error);
-    case 5: // BUSY
-    case 6: // LOCKED
-      return new SealaneError(
-        'store-locked',
-        `Another process is using ${file}. Stop it first, or choose another folder with --data-dir.`,
-        { cause: error },
-      );
     default:
       return error;
   }

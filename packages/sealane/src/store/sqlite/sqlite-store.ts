@@ -6,6 +6,7 @@ import { OWED_WORD } from '../steps/step.ts';
 import type { Storage } from '../storage.ts';
 import type { TaskId } from '../task-store.ts';
 import { createCallGatherer } from './gather-calls.ts';
+import { createLockPatience, isLockTaken } from './lock-patience.ts';
 import { settle, startThread } from './sqlite-thread.ts';
 
 export interface SqliteStoreOptions {
@@ -13,13 +14,19 @@ export interface SqliteStoreOptions {
   readonly file: string;
   /** Only the durability tests choose anything but FULL. */
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
+  /** How long a call waits for a lock that another process holds. */
+  readonly lockMs?: number;
 }
 
 /** Pages given back to the disk at once: a few milliseconds of work. */
 const VACUUM_PAGES = 500;
 
 /** One file, one process: WAL, synced at every commit, all in one thread beside the event loop. */
-export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOptions): Promise<Storage> => {
+export const openSqlite = async ({
+  file,
+  synchronous = 'FULL',
+  lockMs = 5000,
+}: SqliteStoreOptions): Promise<Storage> => {
   const inMemory = file === ':memory:';
   if (!inMemory) makePrivateFolder(dirname(file));
   const wakeListeners = new Set<(ids: readonly TaskId[]) => void>();
@@ -32,12 +39,13 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
     if (wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
   });
   const call = createCallGatherer((calls) => thread.post(calls));
+  const patience = createLockPatience(call, lockMs);
 
   const driver: Driver = {
     description: inMemory ? 'memory (lost when the service stops)' : `SQLite, ${file}`,
     notices: thread.notices,
     exclusive: true,
-    write: (name, ...args) => call([name, args]) as Promise<never>,
+    write: (name, ...args) => patience.write([name, args]) as Promise<never>,
     read: (name, ...args) => call([name, args]) as Promise<never>,
     check: async () => {
       try {
@@ -48,7 +56,12 @@ export const openSqlite = async ({ file, synchronous = 'FULL' }: SqliteStoreOpti
       }
     },
     compact: async () => {
-      settle((await thread.call([['vacuum', [VACUUM_PAGES]]]))[0]);
+      try {
+        settle((await thread.call([['vacuum', [VACUUM_PAGES]]]))[0]);
+      } catch (error) {
+        // The room is given back another time.
+        if (!isLockTaken(error)) throw error;
+      }
     },
     ...(!inMemory && {
       // Copying takes as long as the file is big, so it gets a connection and a thread of its own.

@@ -102,10 +102,11 @@ export const startThread = async (
 
 const revive = (error: PlainError): Error => {
   if (error.code !== undefined) {
-    const { retryAfterMs, facts } = error;
+    const { retryAfterMs, facts, forCallers } = error;
     return new SealaneError(error.code as ErrorCode, error.message, {
       facts,
       ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(forCallers !== undefined && { forCallers }),
     });
   }
   const unknown = new Error(error.message);

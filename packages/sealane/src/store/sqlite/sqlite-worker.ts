@@ -10,7 +10,7 @@ import { answerRequests } from './answer-requests.ts';
 import { createDiskReserve } from './disk-reserve.ts';
 import { type Clock, ownRedo } from './redo.ts';
 import { openForReading, openForWriting, type SqliteOptions } from './sqlite-database.ts';
-import { sqliteError } from './sqlite-error.ts';
+import { isLockedOut, lockedMeanwhile, sqliteError } from './sqlite-error.ts';
 import { type FileLock, lockFile } from './sqlite-lock.ts';
 import { createSqliteWriter } from './sqlite-writer.ts';
 import { type Outcome, type PlainError, plainError, replyOf, textOf, type WorkerRequest } from './worker-messages.ts';
@@ -28,7 +28,9 @@ const options = workerData as WorkerOptions;
 const port = parentPort;
 if (!port) throw new Error('This file is a worker; open the store with openSqlite().');
 
-const plain = (thrown: unknown): PlainError => plainError(thrown, options.file);
+let isOpen = false;
+const plain = (thrown: unknown): PlainError =>
+  plainError(isOpen && isLockedOut(thrown) ? lockedMeanwhile(options.file, thrown) : thrown, options.file);
 
 const STEPS = { ...WRITES, ...READS } as unknown as Readonly<
   Record<string, (...args: readonly unknown[]) => Steps<unknown>>
@@ -97,17 +99,38 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
   const writer = createSqliteWriter(database, options, clock);
   const reserve = createDiskReserve(options.file);
 
+  const performTogether = (calls: WorkerRequest, wakes: Set<string>): string[] => {
+    if (isRead(calls)) return writer.look((run) => doAll(calls, run, () => undefined));
+    const own = new Set<string>();
+    const texts = writer.perform((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
+    for (const id of own) wakes.add(id);
+    return texts;
+  };
+
+  /**
+   * Each call in a batch of its own. While another process holds the lock, only the first call waits for it: the others
+   * would wait as long, one after the other. Reads need no lock.
+   */
+  const performOneByOne = (calls: WorkerRequest, wakes: Set<string>, thrown: unknown): string[] => {
+    let lockedOut = isLockedOut(thrown) ? thrown : undefined;
+    return calls.flatMap((call) => {
+      if (lockedOut && !isRead([call])) return textOf({ ok: false, error: plain(lockedOut) });
+      try {
+        return performTogether([call], wakes);
+      } catch (error) {
+        if (isLockedOut(error)) lockedOut = error;
+        return textOf({ ok: false, error: plain(error) });
+      }
+    });
+  };
+
   /** One bad call must not fail its neighbours: if the batch fails, each call gets one of its own. */
   const perform = (calls: WorkerRequest, wakes: Set<string>): string[] => {
     try {
-      if (isRead(calls)) return writer.look((run) => doAll(calls, run, () => undefined));
-      const own = new Set<string>();
-      const texts = writer.perform((run) => doAll(calls, run, (name) => reserve.refusalOf(name)), own);
-      for (const id of own) wakes.add(id);
-      return texts;
+      return performTogether(calls, wakes);
     } catch (error) {
       if (calls.length === 1) return [textOf({ ok: false, error: plain(error) })];
-      return calls.flatMap((call) => perform([call], wakes));
+      return performOneByOne(calls, wakes, error);
     }
   };
 
@@ -179,6 +202,7 @@ const notices: string[] = [];
 let opened: Outcome;
 try {
   start();
+  isOpen = true;
   opened = { ok: true, value: notices };
 } catch (error) {
   opened = { ok: false, error: plain(error) };

@@ -27,6 +27,11 @@ const BEHIND_MS = 50;
 const QUIET_MS = 5;
 /** After a commit that failed. */
 const RETRY_MS = 1000;
+/**
+ * How long a batch waits for a lock that another process holds. Everything else waits with it, reads too, so this is
+ * short: `lock-patience.ts` repeats the calls.
+ */
+const LOCK_MS = 250;
 
 /** Without one, on a disk that has no room for it, each batch is a commit of its own. */
 const tryRedoLog = (
@@ -54,16 +59,32 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
   const runner = createStepRunner(database, log && recorder);
   let timer: NodeJS.Timeout | undefined;
   let committedAt = -Infinity;
+  database.exec(`PRAGMA busy_timeout = ${LOCK_MS}`);
 
   /** Where a transaction was lost, and with it what has been answered since the last commit, that is done again. */
   const begin = (): void => {
     if (database.isTransaction) return;
-    database.exec('BEGIN IMMEDIATE');
     try {
+      database.exec('BEGIN IMMEDIATE; SAVEPOINT beginning');
       if (log?.isAhead) log.redo();
     } catch (error) {
       undo();
+      if (log?.isAhead) flushIn(RETRY_MS);
       throw error;
+    }
+  };
+
+  /**
+   * Undoes a batch, and with it what was answered since the last commit, which is done again. The lock is kept meanwhile:
+   * if another process got it, nobody could read what was answered.
+   */
+  const takeBack = (): void => {
+    if (!database.isTransaction || !log?.isAhead) return undo();
+    try {
+      database.exec('ROLLBACK TO beginning');
+      log.redo();
+    } catch {
+      undo();
     }
   };
 
@@ -109,8 +130,8 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
   return {
     perform: (work, wakes) => {
       statements = [];
+      begin();
       try {
-        begin();
         clock.now = Date.now();
         const done = work((steps) => runner(steps, wakes));
         if (log && (statements.length === 0 || log.write(clock.now, statements))) {
@@ -118,8 +139,8 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
         } else commit();
         return done;
       } catch (error) {
-        undo();
-        // Done again and committed at once: then the next failure has nothing to do again.
+        takeBack();
+        // What was done again is committed at once: then the next failure has nothing to do again.
         tryFlush();
         throw error;
       }

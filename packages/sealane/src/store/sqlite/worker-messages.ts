@@ -24,6 +24,7 @@ export interface PlainError {
   readonly stack: string | undefined;
   readonly facts: Readonly<Record<string, string>>;
   readonly retryAfterMs: number | undefined;
+  readonly forCallers: string | undefined;
 }
 
 export const plainError = (thrown: unknown, file: string): PlainError => {
@@ -35,6 +36,7 @@ export const plainError = (thrown: unknown, file: string): PlainError => {
     stack: error instanceof Error ? error.stack : undefined,
     facts: known?.facts ?? {},
     retryAfterMs: known?.retryAfterMs,
+    forCallers: known?.forCallers,
   };
 };
 
