@@ -78,6 +78,8 @@ export interface EngineParts {
 
 /** The answer to a claim arrives well before this, or never. */
 const STRAY_MS = 30_000;
+/** Where one process owns the store, the answer comes from its own thread. */
+const OWN_STRAY_MS = 1000;
 
 /** The object graph of the engine: a dispatcher that claims, runs that report, a feed that tells, a janitor. */
 export const createEngine = (options: EngineOptions): Engine => {
@@ -182,21 +184,32 @@ export const createEngine = (options: EngineOptions): Engine => {
     recovering.delete(taskId);
   };
 
+  const strayMs = store.exclusive ? Math.max(OWN_STRAY_MS, settings.janitorMs) : STRAY_MS;
   const reap = async (): Promise<void> => {
     for (;;) {
-      const mine = { known: [...runs.held(), ...recovering], heldBefore: now() - STRAY_MS };
-      const orphans = lease.isValid()
-        ? await store.reap(lease.instance, now(), store.exclusive ? undefined : mine)
-        : [];
+      const mine = { known: [...runs.held(), ...recovering], heldBefore: now() - strayMs };
+      const orphans = lease.isValid() ? await store.reap(lease.instance, now(), mine) : [];
       if (orphans.length === 0) return;
       for (const { run } of orphans) void recover(run);
     }
   };
 
+  /**
+   * Where one process owns the store, the only runs to be found are those that ended here when their end could not be
+   * written. That is rare, and a service without runs must not write.
+   */
+  let reapedAt = performance.now();
+  const reapOwn = async (): Promise<void> => {
+    if (performance.now() - reapedAt < settings.janitorMs) return;
+    reapedAt = performance.now();
+    if ((await upkeep.counts()).running > 0) await reap();
+  };
+
   const loadPaused = async (): Promise<void> => dispatcher.setPaused(await lanes.pausedAgents());
 
   const beat = async (): Promise<void> => {
-    if (!store.exclusive) {
+    if (store.exclusive) await reapOwn();
+    else {
       await reap();
       await loadPaused();
     }
