@@ -29,6 +29,8 @@ export interface ServedProcess extends AsyncDisposable {
   readonly admin: AdminClient;
   /** What it has logged. */
   log(): string;
+  /** Its exit code, when it has ended by itself. */
+  ended(): Promise<number | null>;
   /** SIGTERM, and its exit code. */
   stop(): Promise<number | null>;
   /** SIGKILL. */
@@ -64,6 +66,7 @@ export const serve = async (dataDir: string, options: ServeOptions = {}): Promis
     client: createA2aClient({ url, key: ADMIN_KEY }),
     admin: createAdminClient(url, ADMIN_KEY),
     log,
+    ended: async () => (await ended).code,
     stop: () => signal('SIGTERM'),
     kill,
     [Symbol.asyncDispose]: kill,

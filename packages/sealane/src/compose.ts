@@ -24,7 +24,10 @@ export interface Service {
 }
 
 /** From a configuration to a service that listens. */
-export const startService = async (config: Config, { log }: { readonly log: Logger }): Promise<Service> => {
+export const startService = async (
+  config: Config,
+  { log, onFatal }: { readonly log: Logger; readonly onFatal: (error: Error) => void },
+): Promise<Service> => {
   let current = config;
   const connectors = createConnectorCache();
   const agentsOf = ({ agents, tasks }: Config): Record<string, AgentOptions> => {
@@ -40,6 +43,7 @@ export const startService = async (config: Config, { log }: { readonly log: Logg
     store: store.kind === 'memory' ? 'memory' : store.kind === 'sqlite' ? `sqlite:${store.file}` : store.url,
     agents: agentsOf(config),
     log,
+    onFatal,
     ratePerMinute: limits.ratePerMinute,
     unreadBytes: limits.unreadBytes,
     allowPrivateWebhooks: config.allowPrivateWebhooks,

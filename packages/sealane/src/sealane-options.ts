@@ -54,6 +54,11 @@ export interface SealaneOptions {
   /** False: no spans of its own, whatever `OTEL_*` says; for a host process that exports its own. */
   readonly tracing?: boolean;
   readonly log?: Logger;
+  /**
+   * Called at most once, when the store has failed for good (the thread of the SQLite store has died). The service then
+   * refuses every call: close it, and make another one or end the program.
+   */
+  readonly onFatal?: (error: Error) => void;
 }
 
 const ANYTHING = ['text/plain', 'application/json', '*/*'];

@@ -50,6 +50,7 @@ export interface Sealane extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const STORE_FAILED = 'The store has failed for good: the service must be started again. The log says why.';
 const STORE_AWAY = 'The store is away or full. The log says more, and so does GET /admin/health to an admin key.';
 const portOf = (address: ReturnType<FastifyInstance['server']['address']>): number | undefined =>
   typeof address === 'object' ? address?.port : undefined;
@@ -139,6 +140,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     },
     ...(options.capabilities && { capabilities: options.capabilities }),
   });
+  let failure: Error | undefined;
   const app = createHttpApp({
     protocol,
     service: engine.tasks,
@@ -149,7 +151,9 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     unread,
     log,
     metrics: metrics.http,
+    hasFailed: () => failure !== undefined,
     ready: async () => {
+      if (failure) return { status: STORE_FAILED, detail: failure.message };
       if (engine.isStopping()) return { status: 'The service is stopping.' };
       const detail = await storage.upkeep.check();
       return detail === undefined ? { status: 'ok' } : { status: STORE_AWAY, detail };
@@ -165,6 +169,17 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
   undo.defer(() => engine.stop());
   await engine.start();
   undo.move();
+  const watching = storage.onFatal?.((error) => {
+    failure = error;
+    log.fatal({ err: error }, error.message);
+    engine.abandon();
+    void push.stop();
+    try {
+      options.onFatal?.(error);
+    } catch (thrown) {
+      log.error({ err: thrown }, 'the listener `onFatal` threw an error');
+    }
+  });
 
   const { host, bodyLimitBytes, publicUrl, prefix } = httpOptions;
   let grpc: Promise<GrpcServer> | undefined;
@@ -202,6 +217,7 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
       });
       cleanUp.defer(async () => {
         metrics.close();
+        watching?.[Symbol.dispose]();
         if (typeof options.store === 'string') await storage.close();
       });
       cleanUp.defer(async () => {

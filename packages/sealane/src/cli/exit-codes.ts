@@ -11,6 +11,7 @@ export const EXIT = {
   unreachable: 6,
   notAllowed: 7,
   notFound: 8,
+  storeFailed: 9,
   interrupted: 130,
 } as const;
 
@@ -22,9 +23,9 @@ Exit codes:
   1  failed (a task, or      6  the service cannot be reached
      anything else)          7  not allowed: wrong key, or not an admin key
   2  wrong usage or          8  not found
-     configuration         130  stopped by Ctrl-C; a task that was sent goes on
+     configuration           9  serve: the store has failed, start it again
   3  the task asks for input
-  4  the task was canceled`;
+  4  the task was canceled 130  stopped by Ctrl-C; a task that was sent goes on`;
 
 /** How a command that waited for a task ends. */
 export const exitCodeOfState = (state: State): ExitCode => {

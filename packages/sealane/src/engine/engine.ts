@@ -41,6 +41,11 @@ export interface Engine {
   start(): Promise<void>;
   /** Drains: starts nothing, gives runs some time, aborts what is left, and gives up the lease. */
   stop(): Promise<void>;
+  /**
+   * The store has failed for good. Aborts all runs, whose words can be stored no more and whose turns may run again
+   * elsewhere, and lets go of everybody who waits. `stop` and `dismiss` follow.
+   */
+  abandon(): void;
   /** After a stop: whoever still waits for a task, or reads its events, is told that there is no more. */
   dismiss(): void;
   readonly instance: string;
@@ -217,6 +222,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   };
 
   let isStopping = false;
+  let isAbandoned = false;
   let heart: NodeJS.Timeout | undefined;
   let waking: Disposable | undefined;
   const parts: EngineParts = {
@@ -264,7 +270,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       // What was let in before has its run, too, and the same time as the others.
       await Promise.race([Promise.all([claimed, arrivals.none()]), patience()]);
       const isIdle = runs.idle();
-      await Promise.race([isIdle, delay(settings.drainMs, undefined, { ref: false })]);
+      await Promise.race([isIdle, delay(isAbandoned ? 0 : settings.drainMs, undefined, { ref: false })]);
       runs.stopAll('shutdown');
       await Promise.race([isIdle, delay(settings.cancelGraceMs + 1000, undefined, { ref: false })]);
       stopping.abort();
@@ -272,6 +278,16 @@ export const createEngine = (options: EngineOptions): Engine => {
       // They hear of the last ends, and their claims hold as long as the lease.
       await Promise.all(followers.map((loop) => loop.stop()));
       await Promise.race([lease.stop().catch(onProblem('The lease could not be given up')), patience()]);
+    },
+    abandon: () => {
+      isAbandoned = true;
+      clearInterval(heart);
+      void dispatcher.stop();
+      janitor.stop();
+      // Ends the retries of what can be written no more; before the runs are told, so that none tries again.
+      stopping.abort();
+      runs.stopAll('lost');
+      feed.close();
     },
     dismiss: () => feed.close(),
     get instance() {

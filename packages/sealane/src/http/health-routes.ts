@@ -7,11 +7,12 @@ import type { JsonSender } from './json-reply.ts';
 import type { Handler } from './method-routes.ts';
 import { hostnameOf, isLoopback } from './origin-guard.ts';
 
-/** Alive: the process answers. */
+/** Alive: the process answers, and a restart would not help. */
 export const createHealthHandler =
-  (send: JsonSender): Handler =>
+  (send: JsonSender, { hasFailed }: Pick<HttpDeps, 'hasFailed'>): Handler =>
   async (request, reply) => {
-    send(request, reply, 200, '{"status":"ok"}');
+    if (hasFailed?.()) send(request, reply, 503, '{"status":"failed: start the service again"}');
+    else send(request, reply, 200, '{"status":"ok"}');
   };
 
 /**

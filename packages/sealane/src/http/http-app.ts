@@ -120,7 +120,7 @@ const addOpenRoutes = (app: FastifyInstance, deps: HttpDeps, options: HttpOption
     add(`${base}/.well-known/agent.json`, { GET: cards.oldCard });
   }
   add('/.well-known/jwks.json', { GET: cards.jwks });
-  add('/healthz', { GET: createHealthHandler(send) });
+  add('/healthz', { GET: createHealthHandler(send, deps) });
   add('/readyz', { GET: createReadyHandler(send, deps) });
   add('/metrics', { GET: createMetricsHandler(send, deps) });
 };

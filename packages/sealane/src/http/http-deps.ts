@@ -19,6 +19,8 @@ export interface HttpDeps {
   readonly unread: UnreadAnswers;
   readonly log: Logger;
   readonly metrics: HttpMetrics;
+  /** True: this service can do nothing more, and must be started again. */
+  readonly hasFailed?: () => boolean;
   /** `ok`, or what keeps the service from doing its work. */
   readonly ready: () => Promise<Readiness>;
   /** Runs of an agent on this instance. */

@@ -23,6 +23,8 @@ export interface Driver {
   /** After a commit of this instance that owes somebody something. */
   onOwed(listener: () => void): Disposable;
   onCommit(listener: (durationMs: number) => void): Disposable;
+  /** When the driver has failed for good; only drivers that can do so have it. */
+  readonly onFatal?: (listener: (error: Error) => void) => Disposable;
   close(): Promise<void>;
 }
 
@@ -47,7 +49,7 @@ export const createStepStorage = (driver: Driver): Storage => {
     counts: () => driver.read('counts'),
     check: () => driver.check(),
   };
-  const { backup } = driver;
+  const { backup, onFatal } = driver;
   return {
     description: driver.description,
     notices: driver.notices ?? [],
@@ -119,6 +121,7 @@ export const createStepStorage = (driver: Driver): Storage => {
     },
     upkeep: backup ? { ...upkeep, backup: (file) => backup(file) } : upkeep,
     onCommit: (listener) => driver.onCommit(listener),
+    ...(onFatal && { onFatal }),
     close: () => driver.close(),
     [Symbol.asyncDispose]: () => driver.close(),
   };

@@ -171,6 +171,11 @@ export interface Storage extends AsyncDisposable {
   readonly upkeep: Upkeep;
   /** How long commits took, in milliseconds, for the metrics. */
   onCommit(listener: (durationMs: number) => void): Disposable;
+  /**
+   * Called when the store has failed for good: from then on every call is rejected, and only opening it again helps.
+   * Stores that cannot fail like that leave it out.
+   */
+  onFatal?(listener: (error: Error) => void): Disposable;
   close(): Promise<void>;
 }
 

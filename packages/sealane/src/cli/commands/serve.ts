@@ -75,7 +75,8 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
   const log = createServiceLog(config.logLevel);
   const stop = stopSignal(() => log.info('stopping: runs get their time to end; again to stop at once'));
 
-  const service = await start({ ...config, adminKey }, log);
+  const failed = Promise.withResolvers<ExitCode>();
+  const service = await start({ ...config, adminKey }, log, () => failed.resolve(EXIT.storeFailed));
   const { grpcAddress } = service;
   settleHeap();
   if (output.isJson)
@@ -86,16 +87,27 @@ const serveUntilStopped = async (context: CliContext, flags: Flags): Promise<Exi
   }
   onChange = () => void reload(context, flags, service, adminKey, log);
   if (isChanged) onChange();
-  await stop;
+  const code = await Promise.race([stop.then(() => EXIT.ok), failed.promise]);
+  if (code !== EXIT.ok) endSoon(code, log);
   await service.close();
-  return EXIT.ok;
+  return code;
 };
 
-const start = async (config: Config, log: Logger): Promise<Service> => {
+/** Longer than it takes to abort what runs, and to close what is open. */
+const CLOSE_MS = 20_000;
+
+/** A service that can do nothing more ends whatever happens, so that its supervisor starts it again. */
+const endSoon = (code: ExitCode, log: Logger): void => {
+  log.fatal(`this process ends with exit code ${code}, so that a supervisor starts the service again`);
+  // oxlint-disable-next-line unicorn/no-process-exit -- whatever does not close must not keep us
+  setTimeout(() => process.exit(code), CLOSE_MS).unref();
+};
+
+const start = async (config: Config, log: Logger, onFatal: () => void): Promise<Service> => {
   // Everything but this command works without the engine, and starts faster for it.
   const { startService } = await import('../../compose.ts');
   try {
-    return await startService(config, { log });
+    return await startService(config, { log, onFatal });
   } catch (error) {
     throw explainStart(error, config);
   }

@@ -8,6 +8,7 @@ import type { TaskId } from '../task-store.ts';
 import { createCallGatherer } from './gather-calls.ts';
 import { createLockPatience, isLockTaken } from './lock-patience.ts';
 import { settle, startThread } from './sqlite-thread.ts';
+import type { WorkerReply } from './worker-messages.ts';
 
 export interface SqliteStoreOptions {
   /** A file, made if it is missing, or `:memory:`. */
@@ -16,6 +17,8 @@ export interface SqliteStoreOptions {
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
   /** How long a call waits for a lock that another process holds. */
   readonly lockMs?: number;
+  /** How large the heap of the store's thread may grow, in MiB; only tests choose. */
+  readonly heapMb?: number;
 }
 
 /** Pages given back to the disk at once: a few milliseconds of work. */
@@ -26,18 +29,23 @@ export const openSqlite = async ({
   file,
   synchronous = 'FULL',
   lockMs = 5000,
+  heapMb,
 }: SqliteStoreOptions): Promise<Storage> => {
   const inMemory = file === ':memory:';
   if (!inMemory) makePrivateFolder(dirname(file));
   const wakeListeners = new Set<(ids: readonly TaskId[]) => void>();
   const owedListeners = new Set<() => void>();
   const commitListeners = new Set<(durationMs: number) => void>();
-  const thread = await startThread({ role: 'writer', file, synchronous }, ({ wakes, commitMs }) => {
+  const fatalListeners = new Set<(error: Error) => void>();
+  const onReply = ({ wakes, commitMs }: WorkerReply): void => {
     if (commitMs !== null) for (const listener of commitListeners) listener(commitMs);
     // There are no other instances; only a lane that became ready is news to anybody here.
     if (wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
     if (wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
-  });
+  };
+  const onDeath = (error: Error): void => fatalListeners.forEach((listener) => listener(error));
+  const options = { role: 'writer', file, synchronous, ...(heapMb !== undefined && { heapMb }) } as const;
+  const thread = await startThread(options, { onReply, onDeath });
   const call = createCallGatherer((calls) => thread.post(calls));
   const patience = createLockPatience(call, lockMs);
 
@@ -78,6 +86,7 @@ export const openSqlite = async ({
     onWake: (listener) => subscribe(wakeListeners, listener),
     onOwed: (listener) => subscribe(owedListeners, listener),
     onCommit: (listener) => subscribe(commitListeners, listener),
+    onFatal: (listener) => subscribe(fatalListeners, listener),
     close: async () => {
       await thread.stop();
     },

@@ -98,7 +98,7 @@ it('a long answer comes in several texts, each request gets all of its own, and 
   using place = freshFile();
   let texts = 0;
   const options = { role: 'writer', file: place.file, synchronous: 'FULL' } as const;
-  const thread = await startThread(options, () => (texts += 1));
+  const thread = await startThread(options, { onReply: () => (texts += 1) });
   await thread.call([['addKey', [{ ...key('k'), name: 'x'.repeat(3_000_000) }]]]);
   texts = 0;
   // Text ends at half a gigabyte, and a thread that cannot answer is lost: 512 calls could ask for more.

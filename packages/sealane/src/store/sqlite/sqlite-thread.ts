@@ -19,10 +19,24 @@ const NONE: readonly Outcome[] = [];
 
 const closed = (): SealaneError => new SealaneError('unavailable', 'The store has been closed.');
 
+const died = (file: string, cause: Error): SealaneError =>
+  new SealaneError(
+    'unavailable',
+    `The thread that owns the database ${file} has ended unexpectedly (${cause.message}), so this service can do nothing ` +
+      'more. Start the service again: what it has answered is stored, and what was running is recovered.',
+    { cause, forCallers: 'This service has lost its database and must be started again. Tell its operator.' },
+  );
+
+export interface ThreadListeners {
+  readonly onReply?: (reply: WorkerReply) => void;
+  /** The open thread has ended, and nobody stopped it. Called before its callers are told. */
+  readonly onDeath?: (error: SealaneError) => void;
+}
+
 /** Resolves when the thread has its connection; rejects with what kept it from opening. */
 export const startThread = async (
   options: WorkerOptions,
-  onReply: (reply: WorkerReply) => void = () => undefined,
+  { onReply, onDeath }: ThreadListeners = {},
 ): Promise<SqliteThread> => {
   const isSource = import.meta.url.endsWith('.ts');
   const worker = new Worker(new URL(isSource ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url), {
@@ -31,7 +45,10 @@ export const startThread = async (
     workerData: options,
     name: `sealane-sqlite-${options.role}`,
     // What it allocates dies young: under load a larger nursery is cleaned less often. It grows only when it is used.
-    resourceLimits: { maxYoungGenerationSizeMb: 32 },
+    resourceLimits: {
+      maxYoungGenerationSizeMb: 32,
+      ...(options.heapMb !== undefined && { maxOldGenerationSizeMb: options.heapMb }),
+    },
   });
   // The thread answers in the order in which it is asked.
   const waiting: {
@@ -42,10 +59,18 @@ export const startThread = async (
   }[] = [];
   /** Outcomes of the request whose turn it is, until it has all of them: a large reply comes in several. */
   let part = NONE;
+  let isOpen = false;
+  let stopped: Promise<void> | undefined;
   let dead: Error | undefined;
-  const fail = (error: Error): void => {
-    dead = error;
-    for (const { reject } of waiting.splice(0)) reject(error);
+  const end = (cause: Error): void => {
+    if (dead) return;
+    if (!isOpen || stopped) dead = cause;
+    else {
+      const death = died(options.file, cause);
+      dead = death;
+      onDeath?.(death);
+    }
+    for (const { reject } of waiting.splice(0)) reject(dead);
   };
   worker.on('message', (text: string) => {
     const reply = JSON.parse(text) as WorkerReply;
@@ -57,12 +82,12 @@ export const startThread = async (
       done += asked.calls;
     }
     part = done === outcomes.length ? NONE : outcomes.slice(done);
-    onReply(reply);
+    onReply?.(reply);
   });
-  worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
+  worker.on('error', (error) => end(error instanceof Error ? error : new Error(String(error))));
   const exited = new Promise<void>((resolve) => {
-    worker.on('exit', () => {
-      fail(dead ?? closed());
+    worker.on('exit', (code) => {
+      end(stopped ? closed() : new Error(`exit code ${code}`));
       resolve();
     });
   });
@@ -72,7 +97,6 @@ export const startThread = async (
       else waiting.push({ calls, resolve, reject });
     });
 
-  let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     // One that has failed holds the file until it is gone.
     if (dead) return exited;
@@ -87,6 +111,7 @@ export const startThread = async (
     await worker.terminate();
     throw revive(opened.error);
   }
+  isOpen = true;
   const post = (calls: readonly string[]): Promise<readonly Outcome[]> => {
     const answer = answerTo(calls.length);
     worker.postMessage(calls);

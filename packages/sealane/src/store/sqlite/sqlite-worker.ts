@@ -22,6 +22,8 @@ import { type Outcome, type PlainError, plainError, replyOf, textOf, type Worker
  */
 export interface WorkerOptions extends SqliteOptions {
   readonly role: 'writer' | 'reader';
+  /** How large its heap may grow; as Node decides by default. */
+  readonly heapMb?: number;
 }
 
 const options = workerData as WorkerOptions;
