@@ -173,7 +173,6 @@ const startOn = async (storage: Storage, options: SealaneOptions): Promise<Seala
     failure = error;
     log.fatal({ err: error }, error.message);
     engine.abandon();
-    void push.stop();
     try {
       options.onFatal?.(error);
     } catch (thrown) {

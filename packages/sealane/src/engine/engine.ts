@@ -276,7 +276,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       stopping.abort();
       waking?.[Symbol.dispose]();
       // They hear of the last ends, and their claims hold as long as the lease.
-      await Promise.all(followers.map((loop) => loop.stop()));
+      await Promise.race([Promise.all(followers.map((loop) => loop.stop())), patience()]);
       await Promise.race([lease.stop().catch(onProblem('The lease could not be given up')), patience()]);
     },
     abandon: () => {
@@ -284,6 +284,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       clearInterval(heart);
       void dispatcher.stop();
       janitor.stop();
+      for (const loop of followers) void loop.stop();
       // Ends the retries of what can be written no more; before the runs are told, so that none tries again.
       stopping.abort();
       runs.stopAll('lost');
