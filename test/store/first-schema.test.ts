@@ -70,7 +70,7 @@ describe('what the first version of the tables contains', () => {
     await goOn(storage);
   });
 
-  it('goes on with PostgreSQL', async () => {
+  const firstInPostgres = async () => {
     const options = freshSchema();
     const client = await connectBeside(options.url);
     await client.query(`CREATE SCHEMA ${escapeIdentifier(options.schema)}`);
@@ -79,6 +79,21 @@ describe('what the first version of the tables contains', () => {
     await client.query('CREATE TABLE schema_version (version BIGINT PRIMARY KEY, migrated_at BIGINT NOT NULL)');
     await client.query('INSERT INTO schema_version VALUES (1, 0)');
     for (const statement of FIRST_SCHEMA) await client.query(inPostgresSchema(statement));
+    return { options, client };
+  };
+
+  it('goes on with PostgreSQL', async () => {
+    const { options } = await firstInPostgres();
+    await goOn(await open(options));
+  });
+
+  it('is not changed beside an instance of that version, which would fail then', async () => {
+    const { options, client } = await firstInPostgres();
+    await client.query("INSERT INTO instances VALUES ('earlier', now_ms() + 60000), ('gone too', now_ms() - 1)");
+    await expect(open(options)).rejects.toThrow(/used by 1 running instance of an earlier version.*Stop all instances/s);
+    const { rows } = await client.query('SELECT max(version)::INT AS version FROM schema_version');
+    expect(rows).toEqual([{ version: 1 }]);
+    await client.query("UPDATE instances SET lease_until = -1 WHERE id = 'earlier'");
     await goOn(await open(options));
   });
 });

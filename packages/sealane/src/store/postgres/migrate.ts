@@ -24,6 +24,7 @@ export const migrate = async (client: Client, schema: string, place: string): Pr
   if (!hasSchema) await client.query(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
   await client.query(`SET LOCAL search_path TO ${escapeIdentifier(schema)}`);
   const version = await versionOf(client, schema, place);
+  if (version > 0 && version < MIGRATIONS.length) await refuseBesideOthers(client, place);
   for (const [index, statements] of MIGRATIONS.entries()) {
     if (index < version) continue;
     if (index === 0) await client.query(CLOCK);
@@ -61,6 +62,25 @@ const versionOf = async (client: Client, schema: string, place: string): Promise
     );
   }
   return version;
+};
+
+/**
+ * An instance of an earlier version knows nothing of the tables as they will be, so its next statement would fail. One
+ * that starts after this is refused by the version of the tables.
+ */
+const refuseBesideOthers = async (client: Client, place: string): Promise<void> => {
+  const { rows } = await client.query<{ count: number; leftMs: number }>(
+    `SELECT count(*)::INT AS count, coalesce(max(lease_until) - now_ms(), 0)::INT AS "leftMs"
+     FROM instances WHERE lease_until > now_ms()`,
+  );
+  const { count = 0, leftMs = 0 } = rows[0] ?? {};
+  if (count === 0) return;
+  throw new SealaneError(
+    'store-locked',
+    `${place} is used by ${count} running instance${count === 1 ? '' : 's'} of an earlier version of Sealane, and its tables ` +
+      'have to be changed for this one. Stop all instances, and start this version then. After a crash, wait ' +
+      `${Math.ceil(leftMs / 1000)} s first. Nothing was changed.`,
+  );
 };
 
 /** Messages are in every language; a database in a national encoding would refuse some of them later. */
