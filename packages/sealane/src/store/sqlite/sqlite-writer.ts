@@ -4,7 +4,7 @@ import type { Steps } from '../steps/step.ts';
 import { createRedoLog, isFull, type Redone, type RedoLog } from './redo-log.ts';
 import type { Clock } from './redo.ts';
 import type { SqliteOptions } from './sqlite-database.ts';
-import { createStepRunner, type Recorder } from './step-runner.ts';
+import { createStepRunner } from './step-runner.ts';
 
 /**
  * The one that writes. A batch of steps is durable when it has been done: its statements are in the redo log, or, where
@@ -51,12 +51,9 @@ const tryRedoLog = (
 export const createSqliteWriter = (database: DatabaseSync, options: SqliteOptions, clock: Clock): SqliteWriter => {
   const log = tryRedoLog(database, options, clock);
   const setApplied = log && database.prepare('UPDATE redo SET applied = ?');
-  let statements: Redone[] = [];
-  const recorder: Recorder = {
-    add: (text, params) => statements.push([text, params]),
-    drop: (count) => statements.splice(statements.length - count),
-  };
-  const runner = createStepRunner(database, log && recorder);
+  /** Those of the batch that is being done. */
+  const statements: Redone[] = [];
+  const runner = createStepRunner(database, statements);
   let timer: NodeJS.Timeout | undefined;
   let committedAt = -Infinity;
   database.exec(`PRAGMA busy_timeout = ${LOCK_MS}`);
@@ -129,7 +126,7 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
 
   return {
     perform: (work, wakes) => {
-      statements = [];
+      statements.length = 0;
       begin();
       try {
         clock.now = Date.now();

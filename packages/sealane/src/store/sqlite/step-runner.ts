@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 import { OWED_WORD, type Param, Refused, type Statement, type Step, type Steps } from '../steps/step.ts';
+import type { Redone } from './redo-log.ts';
 import { inSqlite } from './sqlite-database.ts';
 
 /** A statement on a connection: takes its parameters, answers its rows. */
@@ -9,16 +10,8 @@ type Execute = (...params: readonly Param[]) => readonly object[];
 const countsOnly = /\{(new-key|changed)\}/;
 const updateByKey = /^\s*(UPDATE (\w+) [^]*?WHERE (task|k) = \?[^]*?)RETURNING ([^]+)$/;
 
-/** Told of every statement that changes something, before it is executed. */
+/** Notes every statement that changes something, before it is executed. */
 type Record = (text: string, params: readonly Param[]) => void;
-
-/** Collects the statements of a batch that change something. */
-export interface Recorder {
-  /** Called before the statement is executed. */
-  add(text: string, params: readonly Param[]): void;
-  /** The last `count` statements were undone. */
-  drop(count: number): void;
-}
 
 const compile = (database: DatabaseSync, { text, locksOnly }: Statement, record: Record): Execute => {
   if (locksOnly) return () => [];
@@ -50,14 +43,17 @@ const compile = (database: DatabaseSync, { text, locksOnly }: Statement, record:
   };
 };
 
-/** Executes the steps of one call after the other on a connection, keeping every statement prepared. */
-export const createStepRunner = (database: DatabaseSync, recorder?: Recorder) => {
+/**
+ * Executes the steps of one call after the other on a connection, keeping every statement prepared. `changed` collects the
+ * statements that change something; those of a call that refuses leave it again.
+ */
+export const createStepRunner = (database: DatabaseSync, changed: Redone[] = []) => {
   const compiled = new Map<Statement, Execute>();
   /** How many statements of the current call have changed something. */
   let changes = 0;
   const record: Record = (text, params) => {
     changes += 1;
-    recorder?.add(text, params);
+    changed.push([text, params]);
   };
   const executeOf = (statement: Statement): Execute => {
     let known = compiled.get(statement);
@@ -102,7 +98,7 @@ export const createStepRunner = (database: DatabaseSync, recorder?: Recorder) =>
       if (!hasUndoPoint && changes > 0)
         throw new Error('A step refused after a write, and had not asked for an undo point.', { cause: error });
       if (hasUndoPoint) savepoint.undo();
-      recorder?.drop(changes);
+      changed.length -= changes;
       return error.value as T;
     }
   };
