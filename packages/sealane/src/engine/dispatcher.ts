@@ -1,51 +1,50 @@
 import type { AgentName, ClaimedRun, InstanceId, Slot, TaskStore } from '#store';
 
 import type { AgentRegistry } from './agent-registry.ts';
+import { createClaimLoop } from './claim-loop.ts';
 import type { Lease } from './lease.ts';
 import type { EngineSettings } from './settings.ts';
 
 /**
- * Hands out this instance's slots: one to an admission that can start at once, the others to turns that wait. A new
- * task gets a slot only when no lane of its agent waits for one, so nobody overtakes.
+ * Hands out the slots of this instance: to admissions that can start at once, and to turns that wait. A new task gets a
+ * slot only when no lane of its agent waits for one, so no task overtakes another.
  */
 export interface Dispatcher {
-  /** Takes a slot for a turn of this agent; nothing when none is free. The caller must `release` it. */
+  /** Takes a slot for a turn of this agent, or nothing when no slot is free. The caller must `release` it. */
   reserve(agent: AgentName): Slot | undefined;
-  /** Takes a slot for a run that goes on in any case, even beyond the limit. */
+  /** Takes a slot for a run that is alive already, even beyond the limit. */
   occupy(agent: AgentName): void;
   /** Gives a slot back: its run is over, or its turn has to wait. */
   release(agent: AgentName): void;
-  /** Some lane may be ready, or a slot is free: claim what can run. */
+  /** A lane may be ready: claims what can run. */
   kick(): void;
   runningOf(agent: AgentName): number;
   setPaused(agents: readonly AgentName[]): void;
   start(): void;
-  /** Claims nothing more; resolves when what was being claimed has begun. */
+  /** Begins no further claim. Resolves when the runs of the claim in flight have begun. */
   stop(): Promise<void>;
 }
 
 export const createDispatcher = (options: {
-  readonly store: TaskStore;
+  readonly store: Pick<TaskStore, 'claim'>;
   readonly registry: AgentRegistry;
   readonly lease: Lease;
   readonly settings: EngineSettings;
   readonly now: () => number;
-  /** The run is ours: start it. The slot is already taken. */
+  /** Starts a run that this instance has claimed. Its slot is already taken. */
   readonly onClaimed: (claimed: ClaimedRun, instance: InstanceId) => void;
   readonly onProblem: (error: unknown) => void;
 }): Dispatcher => {
   const { store, registry, lease, settings, now } = options;
   const used = new Map<AgentName, number>();
-  /** Agents for which more turns may be waiting than the last claim could take. */
+  /** Agents that may have more waiting turns than the last claim could take. */
   const backlog = new Set<AgentName>();
   /** An agent that was just asked moves to the back of the queue, so that no agent starves. */
   const places = new Map<AgentName, number>();
   let lastPlace = 0;
   let usedInAll = 0;
   let paused: ReadonlySet<AgentName> = new Set();
-  let isStopped = true;
-  let claiming: Promise<void> | undefined;
-  let isKicked = false;
+  /** A hint said that a lane may be ready, and no claim has looked since. */
   let isReady = false;
   let poll: NodeJS.Timeout | undefined;
 
@@ -53,14 +52,14 @@ export const createDispatcher = (options: {
     used.set(agent, (used.get(agent) ?? 0) + n);
     usedInAll += n;
   };
-  const goToTheEnd = (agent: AgentName): void => {
+  const moveToTheBack = (agent: AgentName): void => {
     lastPlace += 1;
     places.set(agent, lastPlace);
   };
   const freeOf = (agent: AgentName, concurrency: number): number =>
     Math.max(0, Math.min(concurrency - (used.get(agent) ?? 0), settings.slots - usedInAll));
 
-  /** The agents with free slots, without those of `idle`; with the number of slots that each could use. */
+  /** The agents that have free slots and are not in `idle`, with the number of slots that each could use. */
   const agentsWithRoom = (idle: ReadonlySet<AgentName>): { readonly name: AgentName; readonly room: number }[] =>
     registry
       .list()
@@ -69,12 +68,12 @@ export const createDispatcher = (options: {
       .filter(({ room }) => room > 0)
       .toSorted((one, other) => (places.get(one.name) ?? 0) - (places.get(other.name) ?? 0));
 
-  /** Claims what it can, and adds agents without waiting turns to `idle`. False: no agent is left to ask for. */
+  /** Claims what it can, and adds agents without waiting turns to `idle`. False: there is no agent left to ask for. */
   const claimOnce = async (mayWait: boolean, idle: Set<AgentName>): Promise<boolean> => {
     if (!lease.isValid()) return false;
-    // Reserved before the call, so that admissions meanwhile do not take them too. Half of what is free, so that they
-    // still find some; and when nobody is known to wait, one, to look. Where slots are short, not all can be asked for
-    // at once.
+    // The slots are taken before the call, so that admissions in the meantime do not take them too. A claim takes half
+    // of the free slots, so that admissions still find some. It takes one, to look, when no turn is known to wait. Where
+    // slots are short, one claim cannot ask for every agent.
     const free: Record<AgentName, number> = {};
     let left = settings.slots - usedInAll;
     for (const { name, room } of agentsWithRoom(idle)) {
@@ -83,53 +82,65 @@ export const createDispatcher = (options: {
       free[name] = Math.min(wanted, left);
       left -= free[name];
       take(name, free[name]);
-      goToTheEnd(name);
+      moveToTheBack(name);
     }
     const agents = Object.keys(free);
     if (agents.length === 0) return false;
     const instance = lease.instance;
-    let claimed: readonly ClaimedRun[] = [];
+    let claimed: readonly ClaimedRun[];
     try {
       claimed = await store.claim({ instance, free, at: now(), ownerRunning: settings.ownerRunning });
-    } finally {
-      for (const agent of agents) {
-        const got = claimed.filter(({ run }) => run.agent === agent).length;
-        take(agent, got - (free[agent] ?? 0));
-        if (got > 0 && got === free[agent]) backlog.add(agent);
-        else backlog.delete(agent);
-        if (got > 0) goToTheEnd(agent);
-        else idle.add(agent);
-      }
+    } catch (error) {
+      // A claim that failed has learned nothing about the backlog.
+      for (const agent of agents) take(agent, -(free[agent] ?? 0));
+      throw error;
+    }
+    for (const agent of agents) {
+      const got = claimed.filter(({ run }) => run.agent === agent).length;
+      take(agent, got - (free[agent] ?? 0));
+      if (got > 0 && got === free[agent]) backlog.add(agent);
+      else backlog.delete(agent);
+      if (got > 0) moveToTheBack(agent);
+      else idle.add(agent);
     }
     for (const item of claimed) options.onClaimed(item, instance);
     return true;
   };
 
-  const claimAll = async (): Promise<void> => {
-    try {
-      do {
-        isKicked = false;
-        const mayWait = isReady;
-        isReady = false;
-        const idle = new Set<AgentName>();
-        let isAnybodyLeft = true;
-        while (isAnybodyLeft && !isStopped) isAnybodyLeft = await claimOnce(mayWait, idle);
-      } while (isKicked && !isStopped);
-    } catch (error) {
-      options.onProblem(error);
-    }
+  /** The hint may have meant an agent without free slots, which no claim could ask for. Its next free slot does. */
+  const noteFull = (idle: ReadonlySet<AgentName>): void => {
+    for (const { name } of registry.list()) if (!paused.has(name) && !idle.has(name)) backlog.add(name);
   };
 
+  const claimAll = async (): Promise<void> => {
+    const mayWait = isReady;
+    isReady = false;
+    const idle = new Set<AgentName>();
+    try {
+      let isAgentLeft = true;
+      while (isAgentLeft && loop.isRunning) isAgentLeft = await claimOnce(mayWait, idle);
+      if (mayWait && lease.isValid()) noteFull(idle);
+    } catch (error) {
+      // The next claim has to look for the same turns.
+      isReady ||= mayWait;
+      throw error;
+    }
+  };
+  const loop = createClaimLoop({
+    claim: claimAll,
+    longestPauseMs: settings.pollMs,
+    onProblem: options.onProblem,
+  });
+
   const kick = (isHint: boolean): void => {
-    isKicked = true;
     isReady ||= isHint;
-    if (!isStopped) claiming ??= claimAll().finally(() => (claiming = undefined));
+    loop.kick();
   };
 
   return {
     reserve: (agent) => {
       const entry = registry.find(agent);
-      if (!entry || isStopped || paused.has(agent) || backlog.has(agent) || !lease.isValid()) return undefined;
+      if (!entry || !loop.isRunning || paused.has(agent) || backlog.has(agent) || !lease.isValid()) return undefined;
       if (freeOf(agent, entry.concurrency) < 1) {
         backlog.add(agent);
         return undefined;
@@ -140,7 +151,7 @@ export const createDispatcher = (options: {
     occupy: (agent) => take(agent, 1),
     release: (agent) => {
       take(agent, -1);
-      // With a limit per owner, a lane that was passed over may run now, and nobody else will say so.
+      // With a limit per owner, a lane that was passed over may run now, and no hint tells of it.
       if (backlog.size > 0 || settings.ownerRunning > 0) kick(true);
     },
     kick: () => kick(true),
@@ -150,16 +161,15 @@ export const createDispatcher = (options: {
       kick(false);
     },
     start: () => {
-      isStopped = false;
       // Polls as a fallback for lost notifications and for retries that are due.
       poll = setInterval(() => kick(false), settings.pollMs);
       poll.unref();
-      kick(true);
+      isReady = true;
+      loop.start();
     },
     stop: () => {
-      isStopped = true;
       clearInterval(poll);
-      return claiming ?? Promise.resolve();
+      return loop.stop();
     },
   };
 };
