@@ -139,3 +139,22 @@ describe('a kick', () => {
     expect(pauses.map((ms, index) => ms >= 100 * 2 ** index - 1)).toEqual([true, true, true]);
   });
 });
+
+describe('a set of paused agents', () => {
+  it('leads to a claim only when it lacks an agent that it had before', async () => {
+    const { dispatcher, claims } = await open(async () => []);
+    const claimsAfter = async (...paused: readonly string[]): Promise<number> => {
+      const before = claims.begun.length;
+      dispatcher.setPaused(paused);
+      await settled();
+      return claims.begun.length - before;
+    };
+    await settled();
+    expect(await claimsAfter()).toBe(0);
+    expect(await claimsAfter('gate')).toBe(0);
+    expect(await claimsAfter('gate')).toBe(0);
+    expect(await claimsAfter('gate', 'other')).toBe(0);
+    expect(await claimsAfter('other')).toBe(1);
+    expect(await claimsAfter()).toBe(1);
+  });
+});

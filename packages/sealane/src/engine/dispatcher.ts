@@ -19,6 +19,7 @@ export interface Dispatcher {
   /** A lane may be ready: claims what can run. */
   kick(): void;
   runningOf(agent: AgentName): number;
+  /** Replaces the set of paused agents. Claims what can run if an agent was resumed. */
   setPaused(agents: readonly AgentName[]): void;
   start(): void;
   /** Begins no further claim. Resolves when the runs of the claim in flight have begun. */
@@ -157,8 +158,10 @@ export const createDispatcher = (options: {
     kick: () => kick(true),
     runningOf: (agent) => used.get(agent) ?? 0,
     setPaused: (agents) => {
+      const before = [...paused];
       paused = new Set(agents);
-      kick(false);
+      // No other change of the set lets a turn run.
+      if (before.some((agent) => !paused.has(agent))) kick(true);
     },
     start: () => {
       // Polls as a fallback for lost notifications and for retries that are due.

@@ -224,6 +224,18 @@ export const createEngine = (options: EngineOptions): Engine => {
   let isStopping = false;
   let isAbandoned = false;
   let heart: NodeJS.Timeout | undefined;
+  let beating: Promise<void> = Promise.resolve();
+  /** One heartbeat at a time: on a slow store, beats at a fixed rate would pile up. */
+  const beatLater = (): void => {
+    if (isStopping || isAbandoned) return;
+    heart = setTimeout(
+      () => {
+        beating = beat().catch(onProblem('The heartbeat failed')).then(beatLater);
+      },
+      Math.min(1000, settings.pollMs),
+    );
+    heart.unref();
+  };
   let waking: Disposable | undefined;
   const parts: EngineParts = {
     store,
@@ -257,18 +269,17 @@ export const createEngine = (options: EngineOptions): Engine => {
       dispatcher.start();
       janitor.start();
       for (const loop of followers) loop.start();
-      heart = setInterval(() => void beat().catch(onProblem('The heartbeat failed')), Math.min(1000, settings.pollMs));
-      heart.unref();
+      beatLater();
     },
     stop: async () => {
       isStopping = true;
       const claimed = dispatcher.stop();
       janitor.stop();
-      clearInterval(heart);
+      clearTimeout(heart);
       // A store that does not answer is waited for no longer than its lease lasts, which ends by itself.
       const patience = () => delay(Math.max(1000, settings.leaseMs), undefined, { ref: false });
       // What was let in before has its run, too, and the same time as the others.
-      await Promise.race([Promise.all([claimed, arrivals.none()]), patience()]);
+      await Promise.race([Promise.all([claimed, arrivals.none(), beating]), patience()]);
       const isIdle = runs.idle();
       await Promise.race([isIdle, delay(isAbandoned ? 0 : settings.drainMs, undefined, { ref: false })]);
       runs.stopAll('shutdown');
@@ -281,7 +292,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     },
     abandon: () => {
       isAbandoned = true;
-      clearInterval(heart);
+      clearTimeout(heart);
       void dispatcher.stop();
       janitor.stop();
       for (const loop of followers) void loop.stop();
