@@ -1,51 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 
-import { openStore, type Storage } from 'sealane/store';
+import { openStore } from 'sealane/store';
 import { expect, it, onTestFinished } from 'vitest';
 import { createGateAgent, type GatedRun } from './support/gate-agent.ts';
+import { createLosingStore } from './support/losing-store.ts';
 import { openService } from './support/service.ts';
-
-/** A store that is shared, answers what agents want of it when it is told to, and lets a lease go. */
-const losing = (storage: Storage, isReady: Promise<void>) => {
-  const lost = Promise.withResolvers<void>();
-  let first: string | undefined;
-  let isLosing = false;
-  const store: Storage = {
-    ...storage,
-    tasks: {
-      ...storage.tasks,
-      exclusive: false,
-      append: async (...words) => {
-        await isReady;
-        return await storage.tasks.append(...words);
-      },
-      remember: async (...words) => {
-        await isReady;
-        return await storage.tasks.remember(...words);
-      },
-      read: async (...words) => {
-        await isReady;
-        return await storage.tasks.read(...words);
-      },
-      renew: async (instance, leaseMs) => {
-        first ??= instance;
-        if (instance !== first) lost.resolve();
-        return isLosing && instance === first
-          ? { ok: false, why: 'lost' }
-          : await storage.tasks.renew(instance, leaseMs);
-      },
-    },
-  };
-  const lose = async (): Promise<void> => {
-    isLosing = true;
-    await lost.promise;
-  };
-  /** Whoever is there now finds the runs of the first lease. */
-  const bury = async (): Promise<void> => {
-    if (first !== undefined) await storage.tasks.leave(first);
-  };
-  return { store, lose, bury };
-};
 
 /** A run is at work, and its store, which does not answer it until it is `ready`, is about to let its lease go. */
 const openLosing = async ({
@@ -58,7 +17,7 @@ const openLosing = async ({
   const storage = await openStore('memory');
   onTestFinished(() => storage.close());
   const ready = Promise.withResolvers<void>();
-  const { store, lose, bury } = losing(storage, ready.promise);
+  const { store, lose, bury } = createLosingStore(storage, ready.promise);
   const gate = createGateAgent({ ignoresAbort });
   const service = await openService({
     store,

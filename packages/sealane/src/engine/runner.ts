@@ -1,5 +1,5 @@
 import type { RunEvent, RunIo, RunRef, Turn, TurnEnd } from '#agents';
-import { type Event, type Message, type NewEvent, SealaneError } from '#domain';
+import { type Event, type Message, type NewEvent, SealaneError, type State } from '#domain';
 import type { Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
@@ -29,16 +29,19 @@ import { turnOf } from './turn.ts';
 export interface LiveRun {
   readonly run: Run;
   readonly entry: AgentEntry;
-  /** Committed events that the run has to know of: a cancel, an answer. */
+  /** Tells the run about committed events: a cancel, an answer, an end of its task from outside. */
   observe(events: readonly Event[]): void;
   stop(reason: StopReason): void;
   /** The number up to which the run knows its log. */
   readonly seenSeq: number;
-  /** It waits for its caller. */
+  /** The run waits for its caller. */
   readonly isAsking: boolean;
-  /** Another instance holds it now: it is aborted, and writes nothing more. */
+  /** This instance holds the run no longer: the run is aborted, and writes nothing more. */
   readonly isLost: boolean;
-  /** Resolves when the run is dead and its lane has been released, or was lost to another instance. */
+  /**
+   * Resolves when this instance is done with the run: the agent is dead and its end is written, or the run is lost and
+   * dead, or the agent has ignored an abort for the whole quarantine.
+   */
   readonly over: Promise<void>;
 }
 
@@ -51,29 +54,30 @@ export interface RunnerDeps {
   readonly past: (run: Run, loss: RunLoss) => Past;
 }
 
-/** What is to be done with the agent: begin, or take up what an earlier instance began. */
+/** What the agent is asked to do: begin, or take up what an earlier instance began. */
 export type Beginning = (turn: Turn, io: RunIo) => Promise<TurnEnd>;
 
 /**
  * The life of one run:
  *
- *     claimed ─► agent works ─► agent is dead ─► finish (task ends or asks) + release (lane goes on)
+ *     claimed ─► agent works ─► agent is dead ─► finish (the task ends or asks) + release (the lane goes on)
  *                    │ cancel, timeout, shutdown: abort, then as above
- *                    │ shutdown, and the agent goes on without us: nothing ends here; whoever comes next takes it up
- *                    │ it does not die within the grace period: the task ends, marked as forced; the lane stays
- *                    │   held until the agent is dead or the quarantine is over
- *                    └ the lease is lost: abort, write nothing; somebody else has the run
+ *                    │ shutdown, and the agent goes on without us: write no end; the next holder takes the run up
+ *                    │ the lease is lost: abort, write nothing; another instance has the run
+ *                    └ the agent is not dead when the grace period is over: end the task, marked as forced. The lane
+ *                      and the slot stay taken until the agent is dead or the quarantine is over.
  *
- * The end of a task and the end of a run are two facts. Nothing but the end of the run frees the lane.
+ * The end of a task and the end of a run are two facts. Only the end of the run, or of its quarantine, frees the lane.
+ * No agent keeps its slot for longer than the quarantine, whatever it ignores and whatever the store does.
  */
 export const startRun = (deps: RunnerDeps, entry: AgentEntry, run: Run, begin: Beginning): LiveRun =>
   new OneRun(deps, entry, run, begin);
 
 /**
- * A class, and getters in no object literal: every run makes one of these, closures weigh more than methods, and each
- * literal with a getter gets a hidden class of its own, which keeps all that it can see until the next full collection.
- * And what it hands out or keeps of itself are bound functions: with closures, each of which has a context, a run that is
- * garbage kept the next, seven kilobytes for every task until the next full collection.
+ * This is a class because every run makes one: closures weigh more than methods, and each object literal with a getter
+ * gets a hidden class of its own, which keeps everything in its scope until the next full collection. The functions that
+ * it hands out or keeps of itself are bound: a closure has a context, through which each garbage run kept the next one,
+ * seven kilobytes for every task until the next full collection.
  */
 class OneRun implements LiveRun {
   readonly run: Run;
@@ -86,14 +90,20 @@ class OneRun implements LiveRun {
   readonly #output: RunOutput;
   readonly #loss = new RunLoss();
   #stopReason: StopReason | undefined;
+  /** The task has ended, and not by the end that this run is about to write. */
   #hasEnded: boolean;
+  /** The agent is dead, or was given up. */
+  #isDead = false;
+  #isGivenUp = false;
   #isOver = false;
-  // Most runs end before anybody asks for these.
+  readonly #tellOver: () => void;
+  // Most runs end before they need these.
   #aborting: AbortController | undefined;
   #inbox: Inbox | undefined;
   #planned: NodeJS.Immediate | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
+  #quarantine: NodeJS.Timeout | undefined;
   #giveUpWaiting: ((end: undefined) => void) | undefined;
 
   constructor(deps: RunnerDeps, entry: AgentEntry, run: Run, begin: Beginning) {
@@ -105,7 +115,10 @@ class OneRun implements LiveRun {
     this.#stopReason = run.ended ? 'ended' : run.cancelRequested ? 'canceled' : undefined;
     this.#hasEnded = run.ended;
     this.#output = new RunOutput(deps, run.token, this.stop.bind(this));
-    this.over = this.#live(begin).catch((error: unknown) => this.#problem('A run could not be concluded', error));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.over = promise;
+    this.#tellOver = resolve;
+    void this.#live(begin);
   }
 
   observe(events: readonly Event[]): void {
@@ -116,22 +129,24 @@ class OneRun implements LiveRun {
       else if (event.kind === 'message-received') {
         this.isAsking = false;
         this.inbox.deliver(event.message);
-      } else if (event.kind === 'turn-ended' && event.forced) this.stop('ended');
+      } else if (event.kind === 'turn-ended') this.stop('ended');
     }
   }
 
   stop(reason: StopReason): void {
     const isLost = reason === 'lost';
     if (this.#loss.error || (this.#stopReason !== undefined && !isLost)) return;
+    // An agent that is dead has its end on its way into the log, where the run may see it.
+    if (this.#isDead && reason === 'ended') return;
     this.#stopReason = reason;
     if (isLost) this.#output.refuse(this.#loss.tell());
     this.#aborting?.abort(reason);
     this.#inbox?.close();
-    if (isLost || reason === 'ended') return;
-    this.#graceTimer = setTimeout(() => {
-      // When the run is dead its end is written once more.
-      void this.#forceEnd().catch((error: unknown) => this.#problem('A task could not be ended by force', error));
-    }, this.#deps.settings.cancelGraceMs);
+    if (this.#isDead) {
+      // The store may not answer for a long time, and its answer matters no more.
+      if (isLost) this.#leave('lost', reason);
+    } else if (isLost || reason === 'ended') this.#beginQuarantine();
+    else this.#graceTimer = setTimeout(this.#endByForce.bind(this), this.#deps.settings.cancelGraceMs);
   }
 
   get isLost(): boolean {
@@ -146,7 +161,7 @@ class OneRun implements LiveRun {
 
   get inbox(): Inbox {
     this.#inbox ??= createInbox();
-    if (this.#isOver || this.#stopReason !== undefined) this.#inbox.close();
+    if (this.#isDead || this.#stopReason !== undefined) this.#inbox.close();
     return this.#inbox;
   }
 
@@ -185,35 +200,45 @@ class OneRun implements LiveRun {
   }
 
   async #live(begin: Beginning): Promise<void> {
-    // Whoever answers at once needs no deadline.
+    // A run that ends immediately needs no deadline timer.
     this.#planned = setImmediate(() => {
       this.#deadline = setTimeout(() => this.stop('timeout'), this.#timeLeftMs());
     });
     try {
       const end = await this.#work(begin);
-      this.#endClocks();
+      this.#die();
       await this.#conclude(end);
-    } finally {
-      this.#endClocks();
+    } catch (error) {
+      this.#problem('A run could not be concluded', error);
     }
+    this.#leave('lost', this.#stopReason);
   }
 
-  /** Runs that have only just started share one time, and so one of the lists that Node keeps its timers in. */
+  /** Runs that have only just started share one duration, and so one of the lists that Node keeps its timers in. */
   #timeLeftMs(): number {
     const spentMs = this.#deps.now() - this.run.startedAt;
     const leftMs = this.entry.taskTimeoutMs - (spentMs < 100 ? 0 : spentMs);
     return Math.max(0, Math.min(leftMs, 2 ** 31 - 1));
   }
 
-  #endClocks(): void {
+  #die(): void {
     clearImmediate(this.#planned);
     clearTimeout(this.#deadline);
     clearTimeout(this.#graceTimer);
-    this.#isOver = true;
+    clearTimeout(this.#quarantine);
+    this.#isDead = true;
     this.#inbox?.close();
   }
 
-  /** What the agent made of it. A run that never began, or that nobody can wait for any longer, has no say. */
+  /** This instance is done with the run. Only the first call tells anybody. */
+  #leave(state: State | 'retry' | 'lost', reason?: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#watcher?.ended(state, reason);
+    this.#tellOver();
+  }
+
+  /** Resolves with the end that the agent gave. Nothing: the run never began, or its agent was given up. */
   #work(begin: Beginning): Promise<TurnEnd | undefined> {
     return new Promise((resolve) => {
       this.#giveUpWaiting = resolve;
@@ -229,7 +254,7 @@ class OneRun implements LiveRun {
     const { run } = this;
     try {
       const past = this.#deps.past(run, this.#loss);
-      // Some answer without a promise.
+      // Some connectors answer without a promise.
       return Promise.resolve(begin(turnOf(run, this.#watcher?.traceparent, past), new OneRunIo(this, run.attempt)));
     } catch (error) {
       return Promise.reject(error);
@@ -244,7 +269,7 @@ class OneRun implements LiveRun {
     });
   }
 
-  /** The end that the agent gave, if everybody can read it. */
+  /** The end that the agent gave, or a failure if it cannot be stored. */
   #checked(end: TurnEnd): TurnEnd | undefined {
     try {
       const { eventBytes } = this.#deps.settings;
@@ -258,36 +283,36 @@ class OneRun implements LiveRun {
     }
   }
 
-  /** The run is dead. Writes its end, unless the task has ended without it, and frees the lane. */
+  /** The agent is dead. Writes its end, unless the task has ended without it, and frees the lane. */
   async #conclude(end: TurnEnd | undefined): Promise<void> {
     const { token } = this.run;
     const { persist } = this.#deps;
-    if (this.#loss.error) return this.#watcher?.ended('lost');
+    if (this.#loss.error) return this.#leave('lost', 'lost');
     let pending = await this.#output.close();
     // The lease may have been lost while a batch was in flight: then the new holder decides how the turn ends.
-    if (this.#loss.error) return this.#watcher?.ended('lost');
+    if (this.#loss.error) return this.#leave('lost', 'lost');
     if (this.#hasEnded || this.#stopReason === 'ended') {
       await persist.release(token);
-      return this.#watcher?.ended('failed', this.#stopReason);
+      return this.#leave('failed', this.#stopReason);
     }
     if (end?.goesOn && this.#stopReason === 'shutdown') {
-      // Still ours in the store until the lease is given up: then its lane goes to whoever takes the run up.
+      // This instance holds the run and its lane until it gives up the lease. Then the next holder takes the run up.
       if (pending.length > 0) await persist.append(token, pending);
-      return this.#watcher?.ended('lost', this.#stopReason);
+      return this.#leave('lost', this.#stopReason);
     }
     if (this.#mayRetry(end)) {
-      if (await this.#retryLater(pending)) return this.#watcher?.ended('retry', this.#stopReason);
+      if (await this.#retryLater(pending)) return this.#leave('retry', this.#stopReason);
       pending = [];
     }
     const wished =
       this.#stopReason || !end
-        ? this.#stoppedEnd(this.#stopReason)
+        ? this.#stoppedEnd(this.#stopReason, this.#isGivenUp)
         : agentEnd(end, this.#output.answer, (text) => this.say(text));
-    // It asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
+    // The agent asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
     if (this.isAsking) pending = [...pending, BACK_TO_WORK];
     const { result, event } = await this.#finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
-    this.#watcher?.ended(result.ok ? result.value.task.state : 'lost', event.reason);
+    this.#leave(result.ok ? result.value.task.state : 'lost', event.reason);
     if (result.ok) this.#tellEnd(result.value.task, event.reason, event === wished ? end?.detail : undefined);
   }
 
@@ -301,15 +326,34 @@ class OneRun implements LiveRun {
     });
   }
 
-  /** The run does not die: its task ends now, and the lane waits for the run. */
+  #endByForce(): void {
+    // However the write ends, the agent has no longer than this to die. When it is dead, the end is written once more.
+    this.#beginQuarantine();
+    this.#forceEnd().catch((error: unknown) => this.#problem('A task could not be ended by force', error));
+  }
+
+  /** The agent does not die: its task ends now, and the lane waits for the agent. */
   async #forceEnd(): Promise<void> {
-    if (this.#hasEnded || this.#loss.error) return;
     const pending = await this.#output.close();
-    if (this.#loss.error) return;
-    const { result } = await this.#finish(pending, { ...this.#stoppedEnd(this.#stopReason), forced: true }, false);
+    if (this.#isDead || this.#loss.error) return;
+    const { result } = await this.#finish(pending, this.#stoppedEnd(this.#stopReason, true), false);
+    if (!result.ok && result.why === 'lost') return this.#isDead ? undefined : this.stop('lost');
     this.#hasEnded = true;
     if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');
-    setTimeout(() => this.#giveUpWaiting?.(undefined), this.#deps.settings.quarantineMs).unref();
+  }
+
+  #beginQuarantine(): void {
+    this.#quarantine ??= setTimeout(this.#giveUp.bind(this), this.#deps.settings.quarantineMs).unref();
+  }
+
+  /** The quarantine is over. The agent may be alive, but nobody waits for it any longer. */
+  #giveUp(): void {
+    this.#problem('An agent ignored an abort for the whole quarantine: its run is given up', undefined);
+    this.#isGivenUp = true;
+    this.#giveUpWaiting?.(undefined);
+    // A store that does not answer keeps the slot no longer than an agent may.
+    const leave = this.#leave.bind(this, 'lost', this.#stopReason);
+    setTimeout(leave, this.#deps.settings.cancelGraceMs).unref();
   }
 
   #problem(what: string, error: unknown): void {
@@ -330,7 +374,7 @@ class OneRun implements LiveRun {
     return this.#stopReason === undefined && end?.state === 'failed' && end.retryable === true;
   }
 
-  /** Puts the turn back at the head of its lane; false when it was canceled or taken away meanwhile. */
+  /** Puts the turn back at the head of its lane. False: the turn was canceled, or the run was lost in the meantime. */
   async #retryLater(pending: readonly NewEvent[]): Promise<boolean> {
     const { persist, settings, now } = this.#deps;
     const { token, attempt } = this.run;
@@ -344,8 +388,9 @@ class OneRun implements LiveRun {
     return (await persist.release(token, now() + settings.retryMs * 2 ** (attempt - 1))).ok;
   }
 
-  #stoppedEnd(reason: StopReason | undefined): EndEvent {
+  #stoppedEnd(reason: StopReason | undefined, isForced = false): EndEvent {
     const facts = { timeoutMs: this.entry.taskTimeoutMs, excess: this.#output.excess };
-    return stoppedEnd(reason, facts, (text) => this.say(text));
+    const end = stoppedEnd(reason, facts, (text) => this.say(text));
+    return isForced ? { ...end, forced: true } : end;
   }
 }

@@ -12,7 +12,7 @@ export interface EngineSettings {
   readonly waitMs: number;
   /** How long a run may take to die after a cancel or a timeout; then its task ends marked as forced. */
   readonly cancelGraceMs: number;
-  /** How long a lane is held for a run that nobody can confirm dead. */
+  /** How long a run that nobody can confirm dead keeps its lane and its slot. */
   readonly quarantineMs: number;
   readonly queueTimeoutMs: number;
   readonly inputTimeoutMs: number;
