@@ -2,8 +2,9 @@ import { BriefMap, type Event } from '#domain';
 import type { InstanceId, Run, TaskId, TaskStore } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
+import type { Beginning, LiveRun, RunnerDeps } from './live-run.ts';
 import type { StopReason } from './run-end.ts';
-import { type Beginning, type LiveRun, type RunnerDeps, startRun } from './runner.ts';
+import { startRun } from './runner.ts';
 
 /** The runs of this instance, by task and epoch: a lost run that is still alive and its successor are two entries. */
 export interface LiveRuns {

@@ -5,8 +5,8 @@ import type { NewEvent, State } from '#domain';
 import type { Run } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
+import type { Beginning } from './live-run.ts';
 import type { Persist } from './persist.ts';
-import type { Beginning } from './runner.ts';
 import type { EngineSettings } from './settings.ts';
 
 /** How long an agent may take to say whether a run of it is dead; no longer than the lane would be held without it. */

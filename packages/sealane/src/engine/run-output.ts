@@ -3,8 +3,8 @@ import { type Artifact, type JsonObject, type Message, type NewEvent, SealaneErr
 import type { RunToken } from '#store';
 
 import { copyJson, copyWords, weighArtifact, weighMessage, weighMetadata } from './agent-words.ts';
+import type { RunnerDeps } from './live-run.ts';
 import { BACK_TO_WORK, tooLarge } from './run-end.ts';
-import type { RunnerDeps } from './runner.ts';
 
 /** How many events may wait for the disk before an agent is slowed down. */
 const WINDOW_EVENTS = 512;

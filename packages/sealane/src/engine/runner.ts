@@ -1,13 +1,12 @@
-import type { RunEvent, RunIo, RunRef, Turn, TurnEnd } from '#agents';
+import type { RunEvent, RunRef, TurnEnd } from '#agents';
 import { type Event, type Message, type NewEvent, SealaneError, type State } from '#domain';
 import type { Run, StoredTask } from '#store';
 
 import type { AgentEntry } from './agent-registry.ts';
 import { textOfThrown, unlessItThrows, weighEnd, weighMetadata } from './agent-words.ts';
 import { createInbox, type Inbox } from './inbox.ts';
-import type { EngineObserver, RunObserver } from './observer.ts';
-import type { Past } from './past.ts';
-import type { Persist } from './persist.ts';
+import type { Beginning, LiveRun, RunnerDeps } from './live-run.ts';
+import type { RunObserver } from './observer.ts';
 import {
   agentEnd,
   BACK_TO_WORK,
@@ -22,40 +21,7 @@ import {
 import { OneRunIo } from './run-io.ts';
 import { RunLoss } from './run-loss.ts';
 import { RunOutput, unwatched, UNWRITABLE } from './run-output.ts';
-import type { EngineSettings } from './settings.ts';
 import { turnOf } from './turn.ts';
-
-/** A run of this instance, from its claim to the release of its lane. */
-export interface LiveRun {
-  readonly run: Run;
-  readonly entry: AgentEntry;
-  /** Tells the run about committed events: a cancel, an answer, an end of its task from outside. */
-  observe(events: readonly Event[]): void;
-  stop(reason: StopReason): void;
-  /** The number up to which the run knows its log. */
-  readonly seenSeq: number;
-  /** The run waits for its caller. */
-  readonly isAsking: boolean;
-  /** This instance holds the run no longer: the run is aborted, and writes nothing more. */
-  readonly isLost: boolean;
-  /**
-   * Resolves when this instance is done with the run: the agent is dead and its end is written, or the run is lost and
-   * dead, or the agent has ignored an abort for the whole quarantine.
-   */
-  readonly over: Promise<void>;
-}
-
-export interface RunnerDeps {
-  readonly settings: EngineSettings;
-  readonly persist: Persist;
-  readonly observer: EngineObserver;
-  readonly now: () => number;
-  readonly newId: () => string;
-  readonly past: (run: Run, loss: RunLoss) => Past;
-}
-
-/** What the agent is asked to do: begin, or take up what an earlier instance began. */
-export type Beginning = (turn: Turn, io: RunIo) => Promise<TurnEnd>;
 
 /**
  * The life of one run:
