@@ -131,6 +131,8 @@ export interface Health {
  *
  * - `run` resolves only when the work is over; after an abort, only when it is dead. It should not throw: what it
  *   throws becomes `failed` with the error's message.
+ * - A run that ends because of an abort answers `canceled`, or throws. After the abort of a `shutdown`, any other end
+ *   counts as the agent's own and is stored, if it comes within the grace period.
  * - `stop` is idempotent, works from any instance, and answers `unknown` when it cannot tell.
  * - `session` is pure and injective: two scopes that differ in a part that matters get different keys.
  * - A connector with `reattach` may let go of a run that is aborted for a `shutdown`: it resolves with `goesOn`, and

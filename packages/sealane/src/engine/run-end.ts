@@ -9,7 +9,7 @@ export type StopReason = 'canceled' | 'timeout' | 'lost' | 'ended' | 'shutdown' 
 
 export type EndEvent = NewEvent & { readonly kind: 'turn-ended' };
 
-/** Makes a message of the agent's. */
+/** Makes a message of the agent. */
 type Say = (text: string) => Message;
 
 interface Stopped {
@@ -31,7 +31,20 @@ const STOPPED: Readonly<Record<StopReason, Stopped>> = {
   ended: { state: 'failed', reason: 'interrupted', text: 'The run was lost.' },
 };
 
-/** How a turn ends that did not end by itself. `excess` says what was too large about its answer. */
+/**
+ * The first reason to stop a run counts. A shutdown gives way to any other reason: it says nothing about the task, while
+ * a cancel or an answer that is too large decides how the task ends.
+ */
+export const outranks = (reason: StopReason, earlier: StopReason | undefined): boolean =>
+  earlier === undefined || (earlier === 'shutdown' && reason !== 'shutdown');
+
+/**
+ * True for an end that an agent gave for reasons of its own, although a shutdown had aborted its run. Because of the
+ * abort an agent answers `canceled`, or throws.
+ */
+export const isOwnEnd = (end: TurnEnd | undefined): boolean => end !== undefined && end.state !== 'canceled';
+
+/** How a turn ends that did not end by its agent's word. `excess` says what was too large about its answer. */
 export const stoppedEnd = (
   stopReason: StopReason | undefined,
   { timeoutMs, excess }: { readonly timeoutMs: number; readonly excess: string | undefined },
@@ -56,7 +69,7 @@ export const agentEnd = (end: TurnEnd, answer: string, say: Say): EndEvent => {
   };
 };
 
-/** What becomes of a turn whose agent threw something. */
+/** The end of a turn whose agent threw something. */
 export const thrownEnd = (error: unknown, say: Say): TurnEnd => ({
   state: 'failed',
   message: say(textOfThrown(error)),
@@ -66,17 +79,17 @@ export const thrownEnd = (error: unknown, say: Say): TurnEnd => ({
 
 export interface WrittenEnd {
   readonly result: Result<Finished>;
-  /** What was written in the end. */
+  /** The end that was written, which may be another than the one that was wished for. */
   readonly event: EndEvent;
 }
 
-/** What the table of states wants between a question and whatever does not answer it. */
+/** The event that the table of states wants between a question and anything but its answer. */
 export const BACK_TO_WORK: NewEvent = { kind: 'status-reported', state: 'working' };
 
 /**
- * Writes the end, after what was said and not written yet. A cancel that was committed while another end was on its way
- * is served first. A message that crosses with a question is taken for the answer and stands before it in the log: then
- * the task still asks. Words of an agent that no store can take do not keep its task from ending.
+ * Writes the end of a turn, after the words of the agent that are not written yet. A cancel that was committed while
+ * another end was in flight wins. A message that crosses a question is taken for its answer and stands before it in the
+ * log: then the task still asks. Words of an agent that the store cannot take do not keep its task from ending.
  */
 export const writeEnd = async (what: {
   readonly write: (events: readonly NewEvent[]) => Promise<Result<Finished>>;
@@ -98,7 +111,7 @@ export const writeEnd = async (what: {
       if (result.ok || result.why !== 'canceled') return { result, event };
       event = endAs('canceled');
     } catch (error) {
-      // Nothing of the agent's is in it, so it is the store that fails.
+      // There is no word of the agent in it, so the store is at fault.
       if (pending.length === 0 && event !== wished) throw error;
       if (mayBeAsking) {
         mayBeAsking = false;

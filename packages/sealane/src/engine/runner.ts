@@ -11,6 +11,8 @@ import {
   agentEnd,
   BACK_TO_WORK,
   type EndEvent,
+  isOwnEnd,
+  outranks,
   stoppedEnd,
   type StopReason,
   thrownEnd,
@@ -56,6 +58,8 @@ class OneRun implements LiveRun {
   readonly #output: RunOutput;
   readonly #loss = new RunLoss();
   #stopReason: StopReason | undefined;
+  /** A shutdown has aborted the run, whatever else has stopped it since. */
+  #isLeaving = false;
   /** The task has ended, and not by the end that this run is about to write. */
   #hasEnded: boolean;
   /** The agent is dead, or was given up. */
@@ -101,9 +105,10 @@ class OneRun implements LiveRun {
 
   stop(reason: StopReason): void {
     const isLost = reason === 'lost';
-    if (this.#loss.error || (this.#stopReason !== undefined && !isLost)) return;
-    // An agent that is dead has its end on its way into the log, where the run may see it.
-    if (this.#isDead && reason === 'ended') return;
+    if (this.#loss.error || !(isLost || outranks(reason, this.#stopReason))) return;
+    // The agent is dead: its end is on its way into the log, where the run may see it, and no shutdown changes it.
+    if (this.#isDead && (reason === 'ended' || reason === 'shutdown')) return;
+    this.#isLeaving ||= reason === 'shutdown';
     this.#stopReason = reason;
     if (isLost) this.#output.refuse(this.#loss.tell());
     this.#aborting?.abort(reason);
@@ -112,7 +117,7 @@ class OneRun implements LiveRun {
       // The store may not answer for a long time, and its answer matters no more.
       if (isLost) this.#leave('lost', reason);
     } else if (isLost || reason === 'ended') this.#beginQuarantine();
-    else this.#graceTimer = setTimeout(this.#endByForce.bind(this), this.#deps.settings.cancelGraceMs);
+    else this.#graceTimer ??= setTimeout(this.#endByForce.bind(this), this.#deps.settings.cancelGraceMs);
   }
 
   get isLost(): boolean {
@@ -204,7 +209,7 @@ class OneRun implements LiveRun {
     this.#tellOver();
   }
 
-  /** Resolves with the end that the agent gave. Nothing: the run never began, or its agent was given up. */
+  /** Resolves with the end that the agent gave. Nothing: the run never began, or its agent gave none. */
   #work(begin: Beginning): Promise<TurnEnd | undefined> {
     return new Promise((resolve) => {
       this.#giveUpWaiting = resolve;
@@ -231,7 +236,8 @@ class OneRun implements LiveRun {
     return unlessItThrows(() => {
       const isTold = error instanceof SealaneError && error.forCallers === undefined;
       if (!isTold) this.#problem('An agent failed', error);
-      return thrownEnd(error, (text) => this.say(text));
+      // After the abort of a shutdown that is no end of the agent's own.
+      return this.#stopReason === 'shutdown' ? undefined : thrownEnd(error, (text) => this.say(text));
     });
   }
 
@@ -261,18 +267,21 @@ class OneRun implements LiveRun {
       await persist.release(token);
       return this.#leave('failed', this.#stopReason);
     }
-    if (end?.goesOn && this.#stopReason === 'shutdown') {
+    if (end?.goesOn && this.#isLeaving) {
       // This instance holds the run and its lane until it gives up the lease. Then the next holder takes the run up.
       if (pending.length > 0) await persist.append(token, pending);
-      return this.#leave('lost', this.#stopReason);
+      return this.#leave('lost', 'shutdown');
     }
-    if (this.#mayRetry(end)) {
-      if (await this.#retryLater(pending)) return this.#leave('retry', this.#stopReason);
+    // After the grace period, words of the agent may be missing before its end.
+    const isInTime = this.#quarantine === undefined;
+    const stopReason = this.#stopReason === 'shutdown' && isInTime && isOwnEnd(end) ? undefined : this.#stopReason;
+    if (this.#mayRetry(end, stopReason)) {
+      if (await this.#retryLater(pending)) return this.#leave('retry', stopReason);
       pending = [];
     }
     const wished =
-      this.#stopReason || !end
-        ? this.#stoppedEnd(this.#stopReason, this.#isGivenUp)
+      stopReason || !end
+        ? this.#stoppedEnd(stopReason, this.#isGivenUp)
         : agentEnd(end, this.#output.answer, (text) => this.say(text));
     // The agent asked, and ended without waiting for the answer: back to work first, as the table of states wants it.
     if (this.isAsking) pending = [...pending, BACK_TO_WORK];
@@ -333,11 +342,11 @@ class OneRun implements LiveRun {
     this.#deps.observer.taskEnded?.(facts);
   }
 
-  #mayRetry(end: TurnEnd | undefined): boolean {
+  #mayRetry(end: TurnEnd | undefined, stopReason: StopReason | undefined): boolean {
     const { recovery, maxAttempts } = this.entry;
     if (recovery !== 'retry' || this.run.attempt >= maxAttempts) return false;
-    if (this.#stopReason === 'shutdown') return true;
-    return this.#stopReason === undefined && end?.state === 'failed' && end.retryable === true;
+    if (stopReason === 'shutdown') return true;
+    return stopReason === undefined && end?.state === 'failed' && end.retryable === true;
   }
 
   /** Puts the turn back at the head of its lane. False: the turn was canceled, or the run was lost in the meantime. */

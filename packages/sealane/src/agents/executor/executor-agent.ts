@@ -128,7 +128,7 @@ const execute = async (executor: AgentExecutor, turn: Turn, io: RunIo): Promise<
     bus.removeAllListeners();
   }
   await written;
-  return end ?? { state: 'completed' };
+  return end ?? { state: io.signal.aborted ? 'canceled' : 'completed' };
 };
 
 const noEvent = (event: { readonly kind?: unknown } | null | undefined): TypeError =>
