@@ -39,14 +39,17 @@ export interface Engine {
   readonly tasks: TaskService;
   /** Takes the lease, recovers what was interrupted, and begins to run what waits. */
   start(): Promise<void>;
-  /** Drains: starts nothing, gives runs some time, aborts what is left, and gives up the lease. */
+  /**
+   * Drains: starts nothing, gives runs some time, aborts the rest, and gives up the lease. Runs that are alive then stay
+   * held in the store, for the instance that reaps them.
+   */
   stop(): Promise<void>;
   /**
-   * The store has failed for good. Aborts all runs, whose words can be stored no more and whose turns may run again
-   * elsewhere, and lets go of everybody who waits. `stop` and `dismiss` follow.
+   * The store has failed for good. Aborts all runs, because nothing they say can be stored and their turns may run again
+   * elsewhere, and ends all waits. `stop` and `dismiss` follow.
    */
   abandon(): void;
-  /** After a stop: whoever still waits for a task, or reads its events, is told that there is no more. */
+  /** After a stop: ends the waits for tasks, and the streams of their events. */
   dismiss(): void;
   readonly instance: string;
   isStopping(): boolean;
@@ -75,13 +78,13 @@ export interface EngineParts {
   readonly newId: () => string;
   /** Aborts when the engine stops. */
   readonly signal: AbortSignal;
-  /** True once a stop was asked for: what runs may end, nothing new is taken in. */
+  /** True once a stop was asked for: runs may end, and no new message is accepted. */
   isStopping(): boolean;
-  /** Starts a run whose slot is taken; `instance` is whose it is in the store. */
+  /** Starts a run whose slot is taken. `instance` holds it in the store. */
   begin(run: Run, instance: InstanceId, ahead?: LookAhead): void;
 }
 
-/** The answer to a claim arrives well before this, or never. */
+/** The answer to a claim arrives long before this, or never. */
 const STRAY_MS = 30_000;
 /** Where one process owns the store, the answer comes from its own thread. */
 const OWN_STRAY_MS = 1000;
@@ -92,10 +95,11 @@ export const createEngine = (options: EngineOptions): Engine => {
   const { tasks: store, upkeep, lanes, pushConfigs } = options.storage;
   const settings = settingsOf(options.settings);
   const stopping = new AbortController();
+  let isStopping = false;
   const arrivals = createArrivals();
   const onProblem = (what: string) => (error: unknown) => observer.problem?.(what, error);
 
-  // Where one process owns the store, every commit is told here; a look now and then is for what nobody thought of.
+  // Where one process owns the store, this engine hears of every commit; the rare poll is a precaution.
   const feed = createFeed(store, store.exclusive ? Math.max(settings.pollMs, 15_000) : settings.pollMs);
   const persist = createPersist({ store, feed, now, observer, signal: stopping.signal });
   const lease = createLease({
@@ -120,12 +124,12 @@ export const createEngine = (options: EngineOptions): Engine => {
   const begin = (run: Run, instance: InstanceId, ahead?: LookAhead): void => {
     const entry = registry.find(run.agent);
     if (!lease.isValid() || instance !== lease.instance) {
-      // Too late (that lease may be lost and another held by now): whoever reaps it decides.
+      // The lease that holds the run is lost, and another may be held by now: the instance that reaps the run decides.
       dispatcher.release(run.agent);
       return;
     }
     if (!entry) {
-      // Its agent was taken away while the store was asked. The run is ours, so nobody else will end it.
+      // The agent was removed while the store was asked. This instance holds the run, so no other one will end it.
       dispatcher.release(run.agent);
       void recover(run);
       return;
@@ -168,11 +172,12 @@ export const createEngine = (options: EngineOptions): Engine => {
         now,
         newId,
         start: (run, entry, beginning) => {
-          // Recovered runs have no slot yet; they count, even beyond the limit, because they are running already.
+          // A recovered run has no slot yet. It counts, even beyond the limit, because it is alive already.
           dispatcher.occupy(run.agent);
           runs.start(run, entry, beginning);
         },
-        hold: (ms) => delay(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
+        isStopping: () => isStopping,
+        hold: (ms) => delay(ms, true, { signal: stopping.signal, ref: false }).catch(() => false),
         ended: (run, state, reason) =>
           observer.taskEnded?.({ agent: run.agent, taskId: run.token.taskId, state, reason }),
       },
@@ -180,7 +185,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       registry.find(run.agent),
     );
 
-  /** Runs between their reaping and their end, which are not live and not lost either. */
+  /** Tasks whose runs this instance has reaped and not decided on yet. They are held, but not live. */
   const recovering = new Set<TaskId>();
   const recover = async (run: Run): Promise<void> => {
     const { taskId } = run.token;
@@ -193,7 +198,8 @@ export const createEngine = (options: EngineOptions): Engine => {
   const reap = async (): Promise<void> => {
     for (;;) {
       const mine = { known: [...runs.held(), ...recovering], heldBefore: now() - strayMs };
-      const orphans = lease.isValid() ? await store.reap(lease.instance, now(), mine) : [];
+      if (isStopping || !lease.isValid()) return;
+      const orphans = await store.reap(lease.instance, now(), mine);
       if (orphans.length === 0) return;
       for (const { run } of orphans) void recover(run);
     }
@@ -221,7 +227,6 @@ export const createEngine = (options: EngineOptions): Engine => {
     await runs.poll();
   };
 
-  let isStopping = false;
   let isAbandoned = false;
   let heart: NodeJS.Timeout | undefined;
   let beating: Promise<void> = Promise.resolve();
@@ -264,7 +269,7 @@ export const createEngine = (options: EngineOptions): Engine => {
         runs.wake(ids);
       });
       await loadPaused();
-      // Orphans first: their lanes must not look idle to anybody, and a retry belongs to the head of its lane.
+      // Orphans first: no claim may find their lanes idle, and a retry belongs to the head of its lane.
       await reap();
       dispatcher.start();
       janitor.start();
@@ -276,9 +281,9 @@ export const createEngine = (options: EngineOptions): Engine => {
       const claimed = dispatcher.stop();
       janitor.stop();
       clearTimeout(heart);
-      // A store that does not answer is waited for no longer than its lease lasts, which ends by itself.
+      // A stop waits for a store that does not answer no longer than the lease lasts, which expires by itself.
       const patience = () => delay(Math.max(1000, settings.leaseMs), undefined, { ref: false });
-      // What was let in before has its run, too, and the same time as the others.
+      // Messages that were accepted before have their runs, too, and these have the same time as the others.
       await Promise.race([Promise.all([claimed, arrivals.none(), beating]), patience()]);
       const isIdle = runs.idle();
       await Promise.race([isIdle, delay(isAbandoned ? 0 : settings.drainMs, undefined, { ref: false })]);
@@ -286,8 +291,10 @@ export const createEngine = (options: EngineOptions): Engine => {
       await Promise.race([isIdle, delay(settings.cancelGraceMs + 1000, undefined, { ref: false })]);
       stopping.abort();
       waking?.[Symbol.dispose]();
-      // They hear of the last ends, and their claims hold as long as the lease.
+      // Followers hear of the last ends, and their claims hold as long as the lease.
       await Promise.race([Promise.all(followers.map((loop) => loop.stop())), patience()]);
+      // Whatever is alive now belongs to whoever reaps it: this instance neither writes for it nor frees its lane.
+      runs.stopAll('lost');
       await Promise.race([lease.stop().catch(onProblem('The lease could not be given up')), patience()]);
     },
     abandon: () => {

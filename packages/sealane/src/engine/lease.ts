@@ -55,7 +55,8 @@ export const createLease = (options: LeaseOptions): Lease => {
     const sentAtWall = Date.now();
     const mine = instance;
     const result = await store.renew(mine, store.exclusive ? FOR_EVER_MS : options.leaseMs);
-    if (mine !== instance) return;
+    // The answer is about a lease that was lost or given up in the meantime.
+    if (isStopped || mine !== instance) return;
     // An answer that comes after the old deadline proves nothing: meanwhile somebody may have taken over.
     if (validUntil !== 0 && !isValid()) return lose();
     if (!result.ok) return lose();

@@ -9,28 +9,33 @@ import type { Beginning } from './live-run.ts';
 import type { Persist } from './persist.ts';
 import type { EngineSettings } from './settings.ts';
 
-/** How long an agent may take to say whether a run of it is dead; no longer than the lane would be held without it. */
+/** How long an agent may take to say whether its run is dead, if the quarantine is not shorter. */
 const LONGEST_STOP_MS = 30_000;
 
 /**
- * What becomes of a run whose instance is gone. In this order: it is taken up again if the connector can; otherwise
- * it is made sure that it is dead, and then it is tried again (a choice per agent, a few attempts), or its task fails
- * as `interrupted`. A run that nobody can confirm dead keeps its lane for the quarantine.
+ * Decides on a run whose instance is gone. If the connector can take the run up again, it does. Otherwise the connector
+ * stops the run, and then the run is tried again (a choice per agent, a few attempts), or its task fails as
+ * `interrupted`. A run that nobody can confirm dead keeps its lane for the quarantine.
+ *
+ * An instance that stops decides nothing more: it leaves the run held, and the next instance that reaps it decides.
  */
 export const recoverRun = async (
   deps: {
     readonly persist: Persist;
     readonly settings: EngineSettings;
     readonly now: () => number;
-    /** Runs it as if it had started here, through `begin`; the runner writes its end. */
+    /** Runs it through `begin` as if it had started here. The runner writes its end. */
     readonly start: (run: Run, entry: AgentEntry, begin: Beginning) => void;
     readonly newId: () => string;
-    readonly hold: (ms: number) => Promise<void>;
+    readonly isStopping: () => boolean;
+    /** Waits. False: the instance stopped in the meantime. */
+    readonly hold: (ms: number) => Promise<boolean>;
     readonly ended: (run: Run, state: State, reason: string) => void;
   },
   run: Run,
   entry: AgentEntry | undefined,
 ): Promise<void> => {
+  if (deps.isStopping()) return;
   const { persist, settings, now } = deps;
   const { token } = run;
   const isOverdue = entry !== undefined && run.startedAt + entry.taskTimeoutMs <= now();
@@ -44,6 +49,7 @@ export const recoverRun = async (
   }
 
   const fate = entry && ref ? await stopOf(entry, ref, stopMs) : 'dead';
+  if (deps.isStopping()) return;
   const retries = mayGoOn && entry.recovery === 'retry' && run.attempt < entry.maxAttempts;
   if (retries) {
     const refused = await persist.append(token, [
@@ -65,8 +71,8 @@ export const recoverRun = async (
     if (result.ok) deps.ended(run, result.value.task.state, end.reason ?? '');
     if (result.ok && fate === 'dead') return;
   }
-  if (fate === 'unknown') await deps.hold(settings.quarantineMs);
-  await persist.release(token);
+  const mayRelease = fate === 'dead' || (await deps.hold(settings.quarantineMs));
+  if (mayRelease) await persist.release(token);
 };
 
 /** The agent's own answer if its run is still there; otherwise a failure that may be tried again. */
@@ -87,7 +93,7 @@ const reattached =
 const stopOf = async (entry: AgentEntry, ref: NonNullable<Run['ref']>, stopMs: number): Promise<'dead' | 'unknown'> => {
   const signal = AbortSignal.timeout(stopMs);
   try {
-    // It may be deaf to the signal, and what it answers may be anything.
+    // The connector may ignore the signal, and may answer anything.
     const fate: unknown = await Promise.race([entry.connector.stop(ref, signal), once(signal, 'abort')]);
     return fate === 'dead' ? 'dead' : 'unknown';
   } catch {

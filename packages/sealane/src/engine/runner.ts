@@ -31,6 +31,7 @@ import { turnOf } from './turn.ts';
  *     claimed ─► agent works ─► agent is dead ─► finish (the task ends or asks) + release (the lane goes on)
  *                    │ cancel, timeout, shutdown: abort, then as above
  *                    │ shutdown, and the agent goes on without us: write no end; the next holder takes the run up
+ *                    │ shutdown, the agent does not die, and its run can be tried again: write no end, as above
  *                    │ the lease is lost: abort, write nothing; another instance has the run
  *                    └ the agent is not dead when the grace period is over: end the task, marked as forced. The lane
  *                      and the slot stay taken until the agent is dead or the quarantine is over.
@@ -301,7 +302,10 @@ class OneRun implements LiveRun {
     });
   }
 
+  /** The grace period is over, and the agent is not dead. */
   #endByForce(): void {
+    // An end would keep the next holder from trying the run again, as it does after a crash.
+    if (this.#stopReason === 'shutdown' && this.entry.recovery === 'retry') return this.stop('lost');
     // However the write ends, the agent has no longer than this to die. When it is dead, the end is written once more.
     this.#beginQuarantine();
     this.#forceEnd().catch((error: unknown) => this.#problem('A task could not be ended by force', error));
