@@ -108,7 +108,7 @@ export const createDispatcher = (options: {
     return true;
   };
 
-  /** The hint may have meant an agent without free slots, which no claim could ask for. Its next free slot does. */
+  /** The hint may have meant an agent without free slots, for which no claim could ask. Its next free slot leads to one. */
   const noteFull = (idle: ReadonlySet<AgentName>): void => {
     for (const { name } of registry.list()) if (!paused.has(name) && !idle.has(name)) backlog.add(name);
   };

@@ -293,7 +293,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       waking?.[Symbol.dispose]();
       // Followers hear of the last ends, and their claims hold as long as the lease.
       await Promise.race([Promise.all(followers.map((loop) => loop.stop())), patience()]);
-      // Whatever is alive now belongs to whoever reaps it: this instance neither writes for it nor frees its lane.
+      // Runs that are alive now belong to the instance that reaps them: this one writes nothing for them, and frees no lane.
       runs.stopAll('lost');
       await Promise.race([lease.stop().catch(onProblem('The lease could not be given up')), patience()]);
     },

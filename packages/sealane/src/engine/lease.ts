@@ -1,17 +1,17 @@
 import type { InstanceId, TaskStore } from '#store';
 
 /**
- * This instance's right to run things. In a store that one process owns it is taken once and ends with the process.
- * In a shared store it is a row that must be renewed: the lease is counted from before the renewal was sent, and a
- * second before its end, if none succeeded, everything that runs here is aborted. So whoever takes over finds nothing
- * alive. An expired lease is never revived: the instance goes on under a new id.
+ * The right of this instance to run things. In a store that one process owns, the instance takes the lease once, and it
+ * ends with the process. In a shared store the lease is a row that must be renewed. It counts from before the renewal was
+ * sent. If no renewal succeeds, the instance aborts all its runs one second before the lease ends, so that an instance
+ * that takes over finds nothing alive. An expired lease is never revived: the instance goes on under a new id.
  */
 export interface Lease {
   readonly instance: InstanceId;
-  /** False when runs must not start: not yet taken, about to end, or over. */
+  /** False when runs must not start: the lease is not taken yet, about to end, or over. */
   isValid(): boolean;
   start(): Promise<void>;
-  /** Gives it up: what is still held can be taken over at once. */
+  /** Gives the lease up for good. Other instances can take over the runs that it still holds at once. */
   stop(): Promise<void>;
 }
 
@@ -20,9 +20,8 @@ export interface LeaseOptions {
   readonly newId: () => InstanceId;
   readonly leaseMs: number;
   readonly renewMs: number;
-  /** Everything that this instance runs must die now. */
+  /** All runs of this instance must die now. */
   readonly onLost: (instance: InstanceId) => void;
-  readonly onRenewed?: () => void;
 }
 
 /** Runs abort this long before the lease ends. */
@@ -33,7 +32,7 @@ export const createLease = (options: LeaseOptions): Lease => {
   const { store } = options;
   let instance = options.newId();
   let validUntil = 0;
-  // Sleep of the machine stops the monotonic clock and not the lease: the wall clock sees that.
+  // While the machine sleeps, the monotonic clock stops and the lease does not. The wall clock shows it.
   let validUntilWall = 0;
   let watchdog: NodeJS.Timeout | undefined;
   let beat: NodeJS.Timeout | undefined;
@@ -57,7 +56,7 @@ export const createLease = (options: LeaseOptions): Lease => {
     const result = await store.renew(mine, store.exclusive ? FOR_EVER_MS : options.leaseMs);
     // The answer is about a lease that was lost or given up in the meantime.
     if (isStopped || mine !== instance) return;
-    // An answer that comes after the old deadline proves nothing: meanwhile somebody may have taken over.
+    // An answer that comes after the old deadline proves nothing: another instance may have taken over.
     if (validUntil !== 0 && !isValid()) return lose();
     if (!result.ok) return lose();
     const lasts = (store.exclusive ? FOR_EVER_MS : options.leaseMs) - MARGIN_MS;
@@ -68,14 +67,13 @@ export const createLease = (options: LeaseOptions): Lease => {
       watchdog = setTimeout(lose, Math.max(0, validUntil - performance.now()));
       watchdog.unref();
     }
-    options.onRenewed?.();
   };
 
   const loop = (afterMs = options.renewMs): void => {
     if (isStopped || store.exclusive) return;
     beat = setTimeout(() => {
-      // A renewal that fails is tried again soon: a database that is started again is away for seconds, and one beat
-      // later could be too late for everything that runs. The watchdog decides when it is.
+      // A failed renewal is retried soon: a database that restarts is unreachable for seconds, and the next regular
+      // renewal could be too late for all runs. The watchdog decides when it is.
       renew().then(
         () => loop(),
         () => loop(options.renewMs / 8),

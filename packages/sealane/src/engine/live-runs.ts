@@ -6,17 +6,17 @@ import type { Beginning, LiveRun, RunnerDeps } from './live-run.ts';
 import type { StopReason } from './run-end.ts';
 import { startRun } from './runner.ts';
 
-/** The runs of this instance, by task and epoch: a lost run that is still alive and its successor are two entries. */
+/** The runs of this instance. A lost run that is still alive and its successor are two runs of the same task. */
 export interface LiveRuns {
   start(run: Run, entry: AgentEntry, begin: Beginning): LiveRun;
-  /** Committed events that a live run may have to know of. */
+  /** Tells the live runs of a task about committed events. */
   observe(id: TaskId, events: readonly Event[]): void;
-  /** Hints from other instances: runs of these tasks look into their logs. */
+  /** A hint from other instances: the runs of these tasks read their logs. */
   wake(ids: readonly TaskId[]): void;
   stopAll(reason: StopReason): void;
-  /** Resolves when everything that runs now, or everything of one agent, is over. */
+  /** Resolves when all runs that exist now, or those of one agent, are over. */
   idle(entry?: AgentEntry): Promise<void>;
-  /** The tasks whose runs this instance knows to hold. */
+  /** The tasks of the runs that this instance holds. */
   held(): readonly TaskId[];
 }
 
@@ -32,7 +32,7 @@ export const createLiveRuns = (options: {
   const { store } = options;
   /** The live runs of each task, at most one of each epoch. */
   const runs = new BriefMap<readonly LiveRun[]>();
-  /** Runs whose log has events for them that could not be read yet. */
+  /** Runs that have not yet read the latest events of their logs. */
   const behind = new WeakSet<LiveRun>();
 
   const all = (): readonly LiveRun[] => runs.values().flat();
@@ -75,7 +75,7 @@ export const createLiveRuns = (options: {
       for (const live of of(id)) {
         if ((events.at(-1)?.seq ?? 0) <= live.seenSeq) continue;
         // The answers of a shared store overtake each other: the message that arrives first may be the second in the
-        // log. So a run reads messages from the log; nothing that came before a cancel matters any more.
+        // log. So a run reads messages from the log. After a cancel, no earlier event matters.
         const isHeardInOrder = store.exclusive || events.some(({ event }) => event.kind === 'cancel-requested');
         if (isHeardInOrder) live.observe(events);
         else lookIntoLog(live).catch(options.onProblem);
@@ -88,8 +88,8 @@ export const createLiveRuns = (options: {
      */
     poll: async () => {
       if (runs.size === 0) return;
-      // Needed with a single process, too: a cancel may be committed together with the start of its turn, and its
-      // answer may arrive before that of the claim.
+      // A single process needs this, too: a cancel may be committed together with the start of its turn, and the answer
+      // to the cancel may arrive before the answer to the claim.
       wake(await store.interventions(options.instance()));
       if (store.exclusive) return;
       for (const live of all()) {

@@ -6,11 +6,11 @@ import { insist } from './insist.ts';
 import type { EngineObserver } from './observer.ts';
 
 /**
- * Writes what runs say, and does not give up on a full disk or a database that is away: an agent's work is never
- * thrown away because it could not be written at once. Publishes after the commit, never before.
+ * Writes the events of runs. It retries while the disk is full or the database is unreachable: work of an agent is never
+ * thrown away because it could not be written at once. It publishes events after their commit, never before.
  */
 export interface Persist {
-  /** `undefined`: written. Otherwise the run must stop. */
+  /** `undefined`: the events are written. Otherwise the run must stop. */
   append(token: RunToken, events: readonly NewEvent[]): Promise<'lost' | 'terminal' | undefined>;
   finish(token: RunToken, events: readonly NewEvent[], release: boolean): Promise<Result<Finished>>;
   release(token: RunToken, retryAt?: number): Promise<Result<null>>;

@@ -10,13 +10,13 @@ import { BACK_TO_WORK, tooLarge } from './run-end.ts';
 const WINDOW_EVENTS = 512;
 const WINDOW_BYTES = 1024 * 1024;
 
-/** About what a status weighs. */
+/** Roughly the size of a status without its message and metadata. */
 const STATUS_BYTES = 500;
 
-/** The size of the answer that is copied into the last status, for clients that look only there. */
+/** How much of the answer is copied into the last status, for clients that read only the status. */
 const STATUS_TEXT = 16 * 1024;
 
-/** For people who look for what went wrong. */
+/** The log line for operators. */
 export const UNWRITABLE = 'What an agent said could not be stored';
 
 const REFUSALS = {
@@ -24,36 +24,36 @@ const REFUSALS = {
   unwritable: 'What the agent said could not be stored.',
 };
 
-/** The lease is lost, the task has ended, the answer is too large, or the store cannot take what was said. */
+/** The lease is lost, the task has ended, the answer is too large, or the store cannot store it. */
 type Refusal = 'lost' | 'ended' | 'too-large' | 'unwritable';
 
 /**
- * What a run says on its way into the log. Events are written in self-clocking batches: while one batch is being
- * committed the next one gathers. A producer waits only when it is a window ahead of the disk.
+ * Writes what the agent says into the log, in self-clocking batches: while one batch is being committed, the next one
+ * gathers. An agent waits only when it is a window ahead of the disk.
  */
 export class RunOutput {
-  /** What was too large about it, in words. */
+  /** Says what was too large about the answer. */
   excess: string | undefined;
   readonly #deps: Pick<RunnerDeps, 'settings' | 'persist' | 'observer'>;
   readonly #token: RunToken;
   readonly #onRefused: (why: Refusal) => void;
-  /** The beginning of the answer, in the order in which it was said. */
+  /** The beginning of the answer, in the order in which the agent said it. */
   #said: { readonly artifactId: string; readonly text: string }[] = [];
   #saidLength = 0;
   #pending: NewEvent[] = [];
   #pendingBytes = 0;
-  /** The state of its last report. */
+  /** The state that the agent reported last. */
   #reported: State = 'working';
   #isWriting = false;
-  /** Settles when the batch that is on its way is in the log, or cannot be. */
+  /** Settles when the batch in flight is written, or has failed. */
   #underWay: Promise<unknown> | undefined;
   #isClosed = false;
   #refusal: SealaneError | undefined;
-  /** What was wrong with words that nobody could read; what was said before them stays. */
+  /** The error of words that cannot be read. The words before them stay. */
   #fault: unknown;
   #room: (() => void)[] = [];
   #taskBytes = 0;
-  /** The first half of a character that the last chunk of an artifact was cut in, until the other half comes. */
+  /** By artifact: the first half of a character that its last chunk was cut in, until the other half comes. */
   readonly #halves = new Map<string, string>();
   readonly #artifactBytes = new Map<string, number>();
 
@@ -68,13 +68,13 @@ export class RunOutput {
     this.#onRefused = onRefused;
   }
 
-  /** The text of the answer so far, up to a limit; that may lie between the two halves of a character. */
+  /** The text of the answer so far, up to a limit. The limit may fall between the two halves of a character. */
   get answer(): string {
     const answer = this.#said.map(({ text }) => text).join('');
     return answer.length < STATUS_TEXT ? answer : answer.replace(/[\uD800-\uDBFF]$/, '');
   }
 
-  /** An agent that does not wait for the answer misses a refusal; that must not end the process. */
+  /** An agent may ignore the returned promise: its rejection must not end the process. */
   emit(said: RunEvent): Promise<void> {
     const refusal = this.#refusal ?? this.#fault;
     if (refusal !== undefined) return unwatched(Promise.reject(refusal));
@@ -89,13 +89,13 @@ export class RunOutput {
     }
     if (!this.#isWriting) {
       this.#isWriting = true;
-      // Deferred, so that an agent that answers at once has its answer and its end in one commit.
+      // Deferred, so that an agent that answers at once gets its answer and its end into one commit.
       setImmediate(() => void this.#write());
     }
     return this.#hasRoom() ? ACCEPTED : unwatched(this.#waitForRoom());
   }
 
-  /** From one question to another of its kind there is a way, and to one of another kind there is none. */
+  /** The table of states has no move between two kinds of questions: back to work comes between them. */
   #report(state: State): void {
     const states = new Set([this.#reported, state]);
     if (states.size === 2 && !states.has('working')) this.#pending.push(BACK_TO_WORK);
@@ -114,7 +114,7 @@ export class RunOutput {
     }
   }
 
-  /** The run is not ours any more: whoever waits for room is told why. */
+  /** The run is lost: rejects the calls that wait for room. */
   refuse(why: SealaneError): void {
     this.#refusal ??= why;
     this.#makeRoom();
@@ -126,11 +126,11 @@ export class RunOutput {
     this.#onRefused('unwritable');
   }
 
-  /** Everything said so far that is not written yet; nothing more is accepted. The caller writes it with the end. */
+  /** Accepts nothing more, and answers the events that are not written yet. The caller writes them with the end. */
   close(): readonly NewEvent[] | Promise<readonly NewEvent[]> {
     this.#isClosed = true;
     this.#makeRoom();
-    // A batch that is under way must be in the log before its successor; an unstarted one goes along with the end.
+    // A batch in flight must be in the log before the next one. A batch that has not begun is written with the end.
     return this.#underWay ? this.#underWay.then(() => this.#unwritten()) : this.#unwritten();
   }
 
@@ -148,7 +148,7 @@ export class RunOutput {
       this.#underWay = written;
       const refused = await written;
       if (!refused) continue;
-      // Whoever is told that the run is lost refuses all the rest.
+      // A run that is told that it is lost refuses the rest itself.
       if (refused !== 'lost') this.#refusal ??= new SealaneError('unavailable', REFUSALS[refused]);
       this.#onRefused(refused);
     }
@@ -191,7 +191,7 @@ export class RunOutput {
     }
     const { artifact, lastChunk, metadata } = event;
     const bytes = weighArtifact(artifact) + weighMetadata(metadata);
-    // A new attempt starts its answer anew: its first chunk replaces what the lost attempt left unfinished.
+    // A new attempt starts its answer again: its first chunk replaces what the lost attempt left unfinished.
     const isKnown = this.#artifactBytes.has(artifact.artifactId);
     const append = event.append === true && isKnown;
     this.#pendingBytes += this.#weigh(artifact, append, bytes);
@@ -206,7 +206,7 @@ export class RunOutput {
     };
   }
 
-  /** Agents cut their text where they like, but half a character is nothing that a client could read in a chunk. */
+  /** Agents cut their text anywhere, but a client cannot read half a character in a chunk. */
   #join(artifact: Artifact, append: boolean, isLast: boolean): Artifact {
     const { artifactId, parts } = artifact;
     const held = append ? (this.#halves.get(artifactId) ?? '') : '';
@@ -222,7 +222,7 @@ export class RunOutput {
     return { ...artifact, parts: joined };
   }
 
-  /** An artifact that is given anew takes the place of what it said before, here as in the task. */
+  /** An artifact that is sent again replaces its former text, here as in the task. */
   #quote({ artifactId, parts }: Artifact, isAnew: boolean): void {
     if (isAnew) {
       this.#said = this.#said.filter((piece) => piece.artifactId !== artifactId);
@@ -265,7 +265,7 @@ const ACCEPTED = Promise.resolve();
 
 const isTooLarge = (error: unknown): boolean => error instanceof SealaneError && error.code === 'too-large';
 
-/** Whoever awaits it sees how it ended; nobody has to. */
+/** The same promise, whose rejection a caller may ignore. */
 export const unwatched = <T>(promise: Promise<T>): Promise<T> => {
   promise.catch(() => undefined);
   return promise;

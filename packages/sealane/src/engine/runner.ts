@@ -237,7 +237,7 @@ class OneRun implements LiveRun {
     return unlessItThrows(() => {
       const isTold = error instanceof SealaneError && error.forCallers === undefined;
       if (!isTold) this.#problem('An agent failed', error);
-      // After the abort of a shutdown that is no end of the agent's own.
+      // After the abort of a shutdown, an error is a consequence of the abort.
       return this.#stopReason === 'shutdown' ? undefined : thrownEnd(error, (text) => this.say(text));
     });
   }
@@ -304,9 +304,9 @@ class OneRun implements LiveRun {
 
   /** The grace period is over, and the agent is not dead. */
   #endByForce(): void {
-    // An end would keep the next holder from trying the run again, as it does after a crash.
+    // An end would keep the next holder from trying the run again, which it may do after a crash.
     if (this.#stopReason === 'shutdown' && this.entry.recovery === 'retry') return this.stop('lost');
-    // However the write ends, the agent has no longer than this to die. When it is dead, the end is written once more.
+    // It begins now, also if the write fails. When the agent is dead, its run writes the end once more.
     this.#beginQuarantine();
     this.#forceEnd().catch((error: unknown) => this.#problem('A task could not be ended by force', error));
   }
