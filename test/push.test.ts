@@ -36,8 +36,9 @@ describe('a webhook', () => {
     const told = await receiver.until('/hook?a=b', isEnd);
     expect(bodiesOf(told)).toEqual(await logOf(service.client, task.id));
     expect(told.length).toBeGreaterThan(30);
-    for (const { headers, text } of told) {
+    for (const [index, { headers, text }] of told.entries()) {
       expect(headers).toEqual({
+        'webhook-id': `${task.id}.${index + 1}`,
         'content-type': 'application/a2a+json',
         'content-length': String(Buffer.byteLength(text)),
         authorization: 'Bearer the-credentials',

@@ -90,7 +90,9 @@ describe('what the first version of the tables contains', () => {
   it('is not changed beside an instance of that version, which would fail then', async () => {
     const { options, client } = await firstInPostgres();
     await client.query("INSERT INTO instances VALUES ('earlier', now_ms() + 60000), ('gone too', now_ms() - 1)");
-    await expect(open(options)).rejects.toThrow(/used by 1 running instance of an earlier version.*Stop all instances/s);
+    await expect(open(options)).rejects.toThrow(
+      /used by 1 running instance of an earlier version.*Stop all instances/s,
+    );
     const { rows } = await client.query('SELECT max(version)::INT AS version FROM schema_version');
     expect(rows).toEqual([{ version: 1 }]);
     await client.query("UPDATE instances SET lease_until = -1 WHERE id = 'earlier'");

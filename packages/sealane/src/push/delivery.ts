@@ -72,7 +72,7 @@ export const createDeliver = (options: {
     try {
       const news = await encode({ config, event, task, taskThen: () => taskAt(tasks, taskId, event.seq) });
       if (!news) return undefined;
-      const headers = headersOf(config, news.contentType);
+      const headers = { ...headersOf(config, news.contentType), 'webhook-id': `${taskId}.${event.seq}` };
       const answer = await client.post({ url: config.url, headers, body: news.body }, signal);
       if (answer.kind !== 'answered') return tell(answer.kind, { why: answer.why });
       const { status } = answer;

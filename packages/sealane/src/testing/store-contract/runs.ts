@@ -54,6 +54,42 @@ export const describeRuns = ({ it, expect }: Suite): void => {
     await c.complete(reaped.run);
   });
 
+  it('append refuses what ends a turn or its task, and writes nothing: that is for finish', async (c) => {
+    const me = await c.instance();
+    const run = await c.start(me);
+    const ends = [turnEnded('completed'), turnEnded('input-required'), { kind: 'status-reported', state: 'failed' }];
+    for (const event of ends as readonly NewEvent[]) {
+      expect(await isRejected(c.tasks.append(run.token, [chunk('x'), event], c.later()))).toBe(true);
+    }
+    expect(await c.log(run.token.taskId)).toHaveLength(2);
+    await c.complete(run);
+  });
+
+  it('`unfinished`: release frees no lane of a turn without an end, unless it says when to try again', async (c) => {
+    const me = await c.instance();
+    const run = await c.start(me, { session: c.name('main') });
+    await c.admit();
+    expect(refusal(await c.tasks.release(run.token, c.later()))).toBe('unfinished');
+    expect(await c.claim(me)).toEqual([]);
+    accepted(await c.tasks.finish(run.token, [turnEnded('completed')], c.later(), false));
+    accepted(await c.tasks.release(run.token, c.later()));
+    expect(await c.claim(me)).toHaveLength(1);
+  });
+
+  it('an event is read as it was written, with every member that it had', async (c) => {
+    const run = await c.start(await c.instance());
+    const message = { ...c.message(), extensions: ['x'], referenceTaskIds: ['y'], metadata: { a: [1, { b: null }] } };
+    const said = [
+      { kind: 'status-reported', state: 'working', message, metadata: { m: 1 }, later: 'a member of a later version' },
+      { ...chunk('x'), lastChunk: true, append: true, metadata: { n: 2 }, later: true },
+    ] as unknown as readonly NewEvent[];
+    const reasons = { reason: 'r', forced: true, metadata: { o: 3 }, later: 1 };
+    const end = { ...turnEnded('failed', 'why'), ...reasons } as NewEvent;
+    await c.append(run, ...said);
+    accepted(await c.tasks.finish(run.token, [end], c.later(), true));
+    expect((await c.log(run.token.taskId)).slice(2).map(({ event }) => event)).toEqual([...said, end]);
+  });
+
   it('finish ends the turn: it appends, folds the snapshot and answers the task', async (c) => {
     const run = await c.start(await c.instance());
     await c.append(run, chunk('one '));
