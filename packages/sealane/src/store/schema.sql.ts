@@ -249,5 +249,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `DROP TABLE outbox`,
     // What the kind 'probe' and the condition 'probe' work on: they are there for the tests of every store.
     `CREATE TABLE probes (key TEXT PRIMARY KEY, amount BIGINT NOT NULL)`,
+    // How many attempts of the turn were ended by a planned stop of their instance.
+    `ALTER TABLE heads ADD COLUMN drains BIGINT NOT NULL DEFAULT 0`,
   ],
 ];

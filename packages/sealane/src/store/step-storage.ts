@@ -67,7 +67,7 @@ export const createStepStorage = (driver: Driver): Storage => {
           task,
           events: committed(events, seq, at),
         })),
-      release: (run, at, retryAt) => driver.write('release', run, at, retryAt),
+      release: (run, at, retryAt, isDrain) => driver.write('release', run, at, retryAt, isDrain),
       requestCancel: (scope, id, by, at) => driver.write('requestCancel', scope, id, by, at),
       force: (id, from, event, at) => driver.write('force', id, from, event, at),
       renew: (instance, leaseMs) => driver.write('renew', instance, leaseMs),

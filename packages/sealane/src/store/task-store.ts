@@ -69,7 +69,12 @@ export interface Run {
   /** The session key. */
   readonly session: string;
   readonly turn: number;
+  /** Counts the attempts at the turn from 1. */
   readonly attempt: number;
+  /** How many earlier attempts were ended by a planned stop of their instance. These do not count against a limit. */
+  readonly drains: number;
+  /** Only of a reaped run: the instance that held it gave up its lease, by a planned stop. */
+  readonly holderLeft?: true;
   readonly message: Message;
   readonly metadata: JsonObject;
   readonly call: CallFacts;
@@ -280,9 +285,10 @@ export interface TaskStore {
   finish(run: RunToken, events: readonly NewEvent[], at: Instant, release: boolean): Promise<Result<Finished>>;
   /**
    * The run is dead: frees the lane of a turn that has ended, or with `retryAt` puts the turn back at the head of its
-   * lane. `unfinished`: neither an end nor a time to try again, so that nobody would ever find the turn.
+   * lane. `unfinished`: neither an end nor a time to try again, so that nobody would ever find the turn. `isDrain`: a
+   * planned stop has ended this attempt, and the turn counts one more of `drains`.
    */
-  release(run: RunToken, at: Instant, retryAt?: Instant): Promise<Result<null>>;
+  release(run: RunToken, at: Instant, retryAt?: Instant, isDrain?: boolean): Promise<Result<null>>;
   /** Queued or interrupted: canceled now. Running: an intent that its runner reads. Again: the same answer. */
   requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Promise<Result<CancelRequest>>;
   /** Ends a task from outside its run, if its state is one of `from`; a held run stays held. For deadlines. */

@@ -105,6 +105,7 @@ export const startedRun = (
   session: turn.session,
   turn: keys.turn,
   attempt: 1,
+  drains: 0,
   message: turn.message,
   metadata: turn.metadata,
   call: turn.call,

@@ -59,7 +59,7 @@ export const END_TASK = sql<HeadRow>(`
 /** The next turn of a task, which waits, or has started (a new epoch). The event after the last has its message. */
 export const NEXT_TURN = sql<HeadRow>(`
   UPDATE heads SET message_seq = seq + 1, seq = seq + ?, tail = tail + ?, epoch = epoch + ?, number = ?, cancel = 0,
-    turn_ended = 0, ref = NULL, lane = ?, place = ?, owner = ?, call = ?, queued_at = ?, started_at = ?, held_at = ?,
+    turn_ended = 0, ref = NULL, drains = 0, lane = ?, place = ?, owner = ?, call = ?, queued_at = ?, started_at = ?, held_at = ?,
     holder = ?, attempt = ?
   WHERE task = ? AND ended = 0 AND lane IS NULL RETURNING ${HEAD_COLUMNS}`);
 /** A new holder: whatever the previous one still writes misses its epoch. */
@@ -75,7 +75,8 @@ export const REWRITE_TASK = sql<HeadRow>(`
 
 export const REHOLD_TURN = sql<HeadRow>(`
   UPDATE heads SET epoch = epoch + 1, holder = ?, held_at = ? WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
-export const RETRY_TURN = sql(`UPDATE heads SET epoch = epoch + 1, holder = NULL, ref = NULL WHERE task = ?`);
+export const RETRY_TURN = sql(`
+  UPDATE heads SET epoch = epoch + 1, holder = NULL, ref = NULL, drains = drains + ? WHERE task = ?`);
 /** A run that ends without its turn's last events: it is released, and whatever it still writes misses its epoch. */
 export const RELEASE_TURN = sql(`UPDATE heads SET epoch = epoch + 1, ${NO_TURN} WHERE task = ?`);
 /** A turn that nobody holds. */

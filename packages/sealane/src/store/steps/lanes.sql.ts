@@ -22,7 +22,7 @@ export interface TurnRow {
   readonly owner: string;
   readonly call: string;
   readonly queued_at: number;
-  /** When its first attempt started, and since when its present holder has it. */
+  /** When its first attempt started, and since when its holder has it: null when the holder has left. */
   readonly started_at: number | null;
   readonly held_at: number | null;
   readonly holder: string | null;
@@ -30,6 +30,7 @@ export interface TurnRow {
   readonly ref: string | null;
   readonly cancel: number;
   readonly turn_ended: number;
+  readonly drains: number;
 }
 
 /** In words that lead a planner to the index of the few that are held, past all the heads without a turn. */
@@ -103,7 +104,7 @@ export const LEAVE_LANE = sql<LaneRow>(`
 export const DROP_EMPTY_LANE = sql(`DELETE FROM lanes WHERE k = ? AND waiting = 0 AND holder IS NULL AND paused = 0`);
 
 const TURN_COLUMNS = `task, lane, place, number, message_seq, owner, call, queued_at, started_at, held_at, holder, attempt,
-    ref, cancel, turn_ended`;
+    ref, cancel, turn_ended, drains`;
 export const TURN = sql<TurnRow>(`SELECT ${TURN_COLUMNS} FROM heads WHERE task = ? AND lane IS NOT NULL`);
 export const HEAD_TURN = sql<TurnRow>(`
   SELECT ${TURN_COLUMNS} FROM heads WHERE lane = ? AND holder IS NULL ORDER BY place LIMIT 1`);
@@ -132,7 +133,10 @@ export const LEASE = sql<{ id: string }>(`SELECT id FROM instances WHERE id = ? 
  */
 export const BURY_EXPIRED = sql(`
   UPDATE instances SET lease_until = -now_ms() WHERE lease_until > 0 AND lease_until <= now_ms()`);
-export const BURY = sql(`UPDATE instances SET lease_until = -now_ms() WHERE id = ? AND lease_until > 0`);
+export const BURY = sql<{ k: number }>(`
+  UPDATE instances SET lease_until = -now_ms() WHERE id = ? AND lease_until > 0 {changed}`);
+/** Shows whoever reaps the runs of an instance that it has left, and was not lost. */
+export const MARK_LEFT = sql(`UPDATE heads SET held_at = NULL WHERE holder = ?`);
 export const FORGET_DEAD = sql(`DELETE FROM instances WHERE lease_until < 0 AND lease_until > -(now_ms() - 86400000)`);
 const NO_LIVE_HOLDER = `${IS_HELD}
     AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = heads.holder AND instances.lease_until > 0)`;

@@ -1,6 +1,6 @@
 import type { InstanceId, TaskId } from '../task-store.ts';
 import type { Result } from '../result.ts';
-import { BURY, INTERVENTIONS, TAKE_LEASE } from './lanes.sql.ts';
+import { BURY, INTERVENTIONS, MARK_LEFT, TAKE_LEASE } from './lanes.sql.ts';
 import { all, first, type Steps, wake } from './step.ts';
 
 /** One row per instance is its lease; an expired one stays expired, whatever its owner believes. */
@@ -9,7 +9,8 @@ export function* renew(instance: InstanceId, leaseMs: number): Steps<Result<null
 }
 
 export function* leave(instance: InstanceId): Steps<void> {
-  yield* first(BURY, instance);
+  // The instance first: a reaper that is at work on its runs has locked it before them.
+  if (yield* first(BURY, instance)) yield* first(MARK_LEFT, instance);
   yield* wake();
 }
 

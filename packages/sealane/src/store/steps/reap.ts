@@ -50,5 +50,6 @@ function* takeOver(turn: TurnRow, instance: InstanceId, at: Instant): Steps<Clai
   if (!head) throw new Error(`The turn of task ${turn.task} disappeared inside the step that takes it over.`);
   yield* first(REHOLD_LANE, instance, turn.lane);
   const held = { ...turn, holder: instance, started_at: turn.started_at ?? at };
-  return { run: yield* runOf(held, undefined, head, turn.ref), events: [] };
+  const run = yield* runOf(held, undefined, head, turn.ref);
+  return { run: turn.held_at === null ? { ...run, holderLeft: true } : run, events: [] };
 }

@@ -13,7 +13,12 @@ export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
 }
 
 /** The run is dead: its lane goes on, or its turn goes back to the head of the lane for another attempt. */
-export function* release(run: RunToken, at: Instant, retryAt?: Instant | null): Steps<Result<null>> {
+export function* release(
+  run: RunToken,
+  at: Instant,
+  retryAt?: Instant | null,
+  isDrain?: boolean | null,
+): Steps<Result<null>> {
   yield* first(LOCK_LANE, run.lane);
   yield* first(LOCK_HEAD, run.task);
   const head = yield* first(HEAD, run.task);
@@ -30,7 +35,7 @@ export function* release(run: RunToken, at: Instant, retryAt?: Instant | null): 
   }
   if (head.ended === 1) return { ok: false, why: 'terminal' };
   if (head.cancel === 1) return { ok: false, why: 'canceled' };
-  yield* first(RETRY_TURN, run.task);
+  yield* first(RETRY_TURN, isDrain ? 1 : 0, run.task);
   const lane = yield* first(RETRY_LANE, Math.max(retryAt, at), run.lane);
   if (lane) yield* makeReady(lane);
   return { ok: true, value: null };

@@ -28,6 +28,7 @@ export function* runOf(
     session: session ?? row.session,
     turn: turn.number,
     attempt: turn.attempt,
+    drains: turn.drains,
     message,
     metadata: JSON.parse(row.metadata) as JsonObject,
     call: JSON.parse(turn.call) as CallFacts,

@@ -80,6 +80,28 @@ export const describeLeases = ({ it, expect }: Suite): void => {
     expect(reaped?.run.ref).toEqual({ pid: 1 });
   });
 
+  it('a reaped run tells whether the instance that held it has left, or was lost', async (c) => {
+    const [left, expired, heir, next] = [
+      await c.instance('left'),
+      await c.instance('expired'),
+      await c.instance('heir'),
+      await c.instance('next'),
+    ];
+    const ids = [(await c.start(left)).token.taskId, (await c.start(expired)).token.taskId];
+    await c.tasks.leave(left);
+    await c.expire(expired);
+    const reapedBy = async (instance: string) => {
+      const reaped = await c.reap(instance);
+      return ids.map((id) => reaped.find(({ run }) => run.token.taskId === id)?.run);
+    };
+    const [afterLeft, afterExpired] = await reapedBy(heir);
+    expect([afterLeft?.holderLeft, afterExpired?.holderLeft]).toEqual([true, undefined]);
+    // It says so of the last instance, and itself counts nothing.
+    expect([afterLeft?.attempt, afterLeft?.drains]).toEqual([1, 0]);
+    await c.expire(heir);
+    expect((await reapedBy(next)).map((run) => run?.holderLeft)).toEqual([undefined, undefined]);
+  });
+
   it('a reaped run tells whether its task has ended', async (c) => {
     const [old, heir] = [await c.instance(), await c.instance()];
     const finished = await c.start(old);

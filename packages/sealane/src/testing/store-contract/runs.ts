@@ -193,6 +193,33 @@ export const describeRuns = ({ it, expect }: Suite): void => {
     expect((await c.claimOne(me)).token.taskId).toBe(next.id);
   });
 
+  it('release with `isDrain` counts a planned stop apart from the attempts, until the next turn begins', async (c) => {
+    const me = await c.instance();
+    let held = await c.start(me, { session: c.name('main') });
+    const { taskId } = held.token;
+    const numbers: (readonly [attempt: number, drains: number])[] = [[held.attempt, held.drains]];
+    for (const isDrain of [true, false, true]) {
+      const at = c.later();
+      accepted(await c.tasks.release(held.token, at, at, isDrain));
+      held = await c.claimOne(me);
+      numbers.push([held.attempt, held.drains]);
+    }
+    expect(numbers).toEqual([
+      [1, 0],
+      [2, 1],
+      [3, 1],
+      [4, 2],
+    ]);
+    accepted(await c.tasks.finish(held.token, [turnEnded('input-required')], c.later(), true));
+    const { run: next } = accepted(await c.follow(taskId, { slot: { instance: me } }));
+    expect([next?.turn, next?.attempt, next?.drains]).toEqual([2, 1, 0]);
+    const at = c.later();
+    if (next) accepted(await c.tasks.release(next.token, at, at));
+    const again = await c.claimOne(me);
+    expect([again.turn, again.attempt, again.drains]).toEqual([2, 2, 0]);
+    await c.complete(again);
+  });
+
   it('a turn of an ended task is not retried: `terminal`, and the lane stays held', async (c) => {
     const me = await c.instance();
     const run = await c.start(me, { session: c.name('main') });

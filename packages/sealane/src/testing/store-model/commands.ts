@@ -88,8 +88,12 @@ export const storeCommands = (fc: Fc) => {
   const finished = fc
     .record({ run: index, state: ends, isWhole: fc.boolean(), release: fc.boolean() })
     .map(command(finish, canReport));
-  const released = fc.record({ run: index, retryInMs: fc.constant(null) }).map(command(release, canRelease));
-  const retried = fc.record({ run: index, retryInMs: fc.constantFrom(0, 5000) }).map(command(release, canReport));
+  const released = fc
+    .record({ run: index, retryInMs: fc.constant(null), isDrain: fc.constant(false) })
+    .map(command(release, canRelease));
+  const retried = fc
+    .record({ run: index, retryInMs: fc.constantFrom(0, 5000), isDrain: fc.boolean() })
+    .map(command(release, canReport));
   const canceled = fc.record({ task: index, isForeign: rarely }).map(command(requestCancel, hasTask));
   const from = fc.constantFrom<(readonly State[])[]>(STATES, ['submitted'], ['working', 'input-required']);
   const forced = fc.record({ task: index, from }).map(command(force, hasTask));

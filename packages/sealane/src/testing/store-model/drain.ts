@@ -1,5 +1,6 @@
 import { isTerminal } from '#domain';
 
+import { leaveRuns } from './model.ts';
 import { join, observe, type World } from './model-world.ts';
 import { claim, finishRun, reap, releaseRun } from './run-steps.ts';
 import { pauseAgent, pauseLane } from './task-steps.ts';
@@ -11,8 +12,9 @@ import { pauseAgent, pauseLane } from './task-steps.ts';
 export const drain = async (world: World): Promise<void> => {
   const { model, corner, expect } = world;
   for (const instance of model.instances) {
-    if (instance.lease === 'held') await corner.tasks.leave(instance.id);
-    instance.lease = 'left';
+    if (instance.lease !== 'held') continue;
+    await corner.tasks.leave(instance.id);
+    leaveRuns(model, instance);
   }
   for (const lane of model.lanes.keys()) {
     await pauseLane(world, { lane, isPaused: false });

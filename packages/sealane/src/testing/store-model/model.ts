@@ -33,6 +33,7 @@ export interface ModelTask {
 export interface ModelTurn {
   readonly number: number;
   attempt: number;
+  drains: number;
   retryAt: number;
   run: ModelRun | undefined;
   ref: number | undefined;
@@ -44,6 +45,8 @@ export interface ModelRun {
   readonly instance: ModelInstance;
   readonly token: RunToken;
   readonly name: string;
+  /** Its instance left while it held the run. */
+  isLeft: boolean;
 }
 
 export interface ModelLane {
@@ -107,14 +110,23 @@ export const startsAtOnce = (model: Model, lane: ModelLane, hasSlot: boolean): b
 
 export const enterLane = (task: ModelTask): void => {
   task.turns += 1;
-  task.turn = { number: task.turns, attempt: 0, retryAt: 0, run: undefined, ref: undefined, hasEnded: false };
+  task.turn = {
+    number: task.turns,
+    attempt: 0,
+    drains: 0,
+    retryAt: 0,
+    run: undefined,
+    ref: undefined,
+    hasEnded: false,
+  };
   task.lane.line.push(task);
 };
 
 /** The turn is held from now on; whoever held it before holds nothing. */
 export const hold = (model: Model, task: ModelTask, instance: ModelInstance, token: RunToken): void => {
   if (!task.turn) throw new Error(`The model knows no turn of ${task.id}.`);
-  task.turn.run = { task, instance, token, name: runIdOf(task.id, task.turn.number, task.turn.attempt) };
+  const name = runIdOf(task.id, task.turn.number, task.turn.attempt);
+  task.turn.run = { task, instance, token, name, isLeft: false };
   model.runs.push(task.turn.run);
 };
 
@@ -122,6 +134,12 @@ export const startRun = (model: Model, task: ModelTask, instance: ModelInstance,
   if (task.turn) task.turn.attempt += 1;
   hold(model, task, instance, token);
   happen(task, 'run-started', at, 'working');
+};
+
+/** An instance gives up its lease, and with it the runs that it holds. */
+export const leaveRuns = (model: Model, instance: ModelInstance): void => {
+  instance.lease = 'left';
+  for (const run of model.runs) if (isCurrent(run) && run.instance === instance) run.isLeft = true;
 };
 
 /** What a message to a task that exists becomes. */
@@ -162,7 +180,7 @@ export const finish = (
   return 'ok';
 };
 
-export const release = (run: ModelRun, retryAt: number | undefined): Expected => {
+export const release = (run: ModelRun, retryAt: number | undefined, isDrain: boolean): Expected => {
   const { task } = run;
   if (retryAt === undefined) {
     leaveLane(task);
@@ -170,7 +188,9 @@ export const release = (run: ModelRun, retryAt: number | undefined): Expected =>
   }
   if (isTerminal(task.state)) return 'terminal';
   if (task.isCancelAsked) return 'canceled';
-  if (task.turn) Object.assign(task.turn, { run: undefined, ref: undefined, retryAt });
+  if (!task.turn) return 'ok';
+  task.turn.drains += isDrain ? 1 : 0;
+  Object.assign(task.turn, { run: undefined, ref: undefined, retryAt });
   return 'ok';
 };
 

@@ -67,6 +67,7 @@ const expectRun = ({ expect }: World, task: ModelTask, run: object): void => {
     token: { taskId: task.id },
     turn: turn?.number,
     attempt: turn?.attempt,
+    drains: turn?.drains,
     cancelRequested: isCancelAsked,
     ended: turn?.hasEnded,
     seq: task.kinds.length,
@@ -89,6 +90,7 @@ export const reap = async (world: World, args: { readonly instance: number }): P
     expect(epochs).not.toContain(run.token.epoch);
     expect(events).toEqual([]);
     expect(run.ref).toEqual(task.turn?.ref === undefined ? undefined : { ref: task.turn.ref });
+    expect(run.holderLeft).toBe(task.turn?.run?.isLeft ? true : undefined);
     hold(model, task, instance, run.token);
     expectRun(world, task, run);
   }
@@ -176,18 +178,19 @@ export const finishRun = async (
 
 export const release = (
   world: World,
-  args: { readonly run: number; readonly retryInMs: number | null },
-): Promise<readonly ModelTask[]> => releaseRun(world, pickRun(world, args.run), args.retryInMs);
+  args: { readonly run: number; readonly retryInMs: number | null; readonly isDrain: boolean },
+): Promise<readonly ModelTask[]> => releaseRun(world, pickRun(world, args.run), args.retryInMs, args.isDrain);
 
 export const releaseRun = async (
   { corner, expect }: World,
   run: ModelRun,
   retryInMs: number | null,
+  isDrain = false,
 ): Promise<readonly ModelTask[]> => {
   const { task, token } = run;
   const at = corner.later();
   const retryAt = retryInMs === null ? undefined : at + retryInMs;
-  const refused = refusedHolder(run) ?? [decideRelease(run, retryAt)];
-  expect(refused).toContain(outcomeOf(await corner.tasks.release(token, at, retryAt)));
+  const refused = refusedHolder(run) ?? [decideRelease(run, retryAt, isDrain)];
+  expect(refused).toContain(outcomeOf(await corner.tasks.release(token, at, retryAt, isDrain)));
   return [task];
 };

@@ -2,7 +2,7 @@ import type { State } from '#domain';
 
 import { timedOut } from '../store-contract/contract-events.ts';
 import type { ModelTask } from './model.ts';
-import { force as decideForce, remove as decideRemove, requestCancel as decideCancel } from './model.ts';
+import { force as decideForce, leaveRuns, remove as decideRemove, requestCancel as decideCancel } from './model.ts';
 import { join, outcomeOf, pick, pickInstance, type World } from './model-world.ts';
 
 interface OfTask {
@@ -93,7 +93,7 @@ export const expire: LeaseStep = async (world, args) => {
 export const leave: LeaseStep = async (world, args) => {
   const instance = pickInstance(world, args.instance);
   await world.corner.tasks.leave(instance.id);
-  instance.lease = 'left';
+  leaveRuns(world.model, instance);
   return [];
 };
 
