@@ -13,7 +13,7 @@ export interface Persist {
   /** `undefined`: the events are written. Otherwise the run must stop. */
   append(token: RunToken, events: readonly NewEvent[]): Promise<'lost' | 'terminal' | undefined>;
   finish(token: RunToken, events: readonly NewEvent[], release: boolean): Promise<Result<Finished>>;
-  release(token: RunToken, retryAt?: number): Promise<Result<null>>;
+  release(token: RunToken, retryAt?: number, isDrain?: boolean): Promise<Result<null>>;
   remember(token: RunToken, ref: JsonObject): Promise<Result<null>>;
 }
 
@@ -51,7 +51,8 @@ export const createPersist = (options: {
       }
       return result;
     },
-    release: (token, retryAt) => write('The release of a lane', token, () => store.release(token, now(), retryAt)),
+    release: (token, retryAt, isDrain) =>
+      write('The release of a lane', token, () => store.release(token, now(), retryAt, isDrain)),
     remember: (token, ref) => write('A reference', token, () => store.remember(token, ref)),
   };
 };

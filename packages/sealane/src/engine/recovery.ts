@@ -7,6 +7,7 @@ import type { Run } from '#store';
 import type { AgentEntry } from './agent-registry.ts';
 import type { Beginning } from './live-run.ts';
 import type { Persist } from './persist.ts';
+import { mayTryAgain, retryPauseMs } from './retries.ts';
 import type { EngineSettings } from './settings.ts';
 
 /** How long an agent may take to say whether its run is dead, if the quarantine is not shorter. */
@@ -50,13 +51,13 @@ export const recoverRun = async (
 
   const fate = entry && ref ? await stopOf(entry, ref, stopMs) : 'dead';
   if (deps.isStopping()) return;
-  const retries = mayGoOn && entry.recovery === 'retry' && run.attempt < entry.maxAttempts;
-  if (retries) {
+  const isDrain = run.holderLeft === true;
+  if (mayGoOn && mayTryAgain(run, entry, isDrain)) {
     const refused = await persist.append(token, [
       { kind: 'run-lost', state: 'working', attempt: run.attempt, retry: true },
     ]);
-    const waitMs = fate === 'dead' ? settings.retryMs * 2 ** (run.attempt - 1) : settings.quarantineMs;
-    if (!refused && (await persist.release(token, now() + waitMs)).ok) return;
+    const waitMs = fate === 'dead' ? retryPauseMs(run, settings) : settings.quarantineMs;
+    if (!refused && (await persist.release(token, now() + waitMs, isDrain)).ok) return;
   }
   if (!run.ended) {
     const end = interruptedEnd(run, entry, isOverdue, deps.newId);

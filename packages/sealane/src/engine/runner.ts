@@ -22,6 +22,7 @@ import {
 } from './run-end.ts';
 import { OneRunIo } from './run-io.ts';
 import { RunLoss } from './run-loss.ts';
+import { isDrained, mayTryAgain, retryPauseMs } from './retries.ts';
 import { RunOutput, unwatched, UNWRITABLE } from './run-output.ts';
 import { turnOf } from './turn.ts';
 
@@ -276,8 +277,10 @@ class OneRun implements LiveRun {
     // After the grace period, words of the agent may be missing before its end.
     const isInTime = this.#quarantine === undefined;
     const stopReason = this.#stopReason === 'shutdown' && isInTime && isOwnEnd(end) ? undefined : this.#stopReason;
-    if (this.#mayRetry(end, stopReason)) {
-      if (await this.#retryLater(pending)) return this.#leave('retry', stopReason);
+    const isDrain = isDrained(this.run, stopReason, end);
+    const isRetryable = stopReason === 'shutdown' || (!stopReason && end?.state === 'failed' && end.retryable === true);
+    if (isRetryable && mayTryAgain(this.run, this.entry, isDrain)) {
+      if (await this.#retryLater(pending, isDrain)) return this.#leave('retry', stopReason);
       pending = [];
     }
     const wished =
@@ -346,15 +349,8 @@ class OneRun implements LiveRun {
     this.#deps.observer.taskEnded?.(facts);
   }
 
-  #mayRetry(end: TurnEnd | undefined, stopReason: StopReason | undefined): boolean {
-    const { recovery, maxAttempts } = this.entry;
-    if (recovery !== 'retry' || this.run.attempt >= maxAttempts) return false;
-    if (stopReason === 'shutdown') return true;
-    return stopReason === undefined && end?.state === 'failed' && end.retryable === true;
-  }
-
   /** Puts the turn back at the head of its lane. False: the turn was canceled, or the run was lost in the meantime. */
-  async #retryLater(pending: readonly NewEvent[]): Promise<boolean> {
+  async #retryLater(pending: readonly NewEvent[], isDrain: boolean): Promise<boolean> {
     const { persist, settings, now } = this.#deps;
     const { token, attempt } = this.run;
     const lost: NewEvent = { kind: 'run-lost', state: 'working', attempt, retry: true };
@@ -364,7 +360,7 @@ class OneRun implements LiveRun {
       this.#problem(UNWRITABLE, error);
       return false;
     }
-    return (await persist.release(token, now() + settings.retryMs * 2 ** (attempt - 1))).ok;
+    return (await persist.release(token, now() + retryPauseMs(this.run, settings), isDrain)).ok;
   }
 
   #stoppedEnd(reason: StopReason | undefined, isForced = false): EndEvent {
