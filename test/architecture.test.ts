@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -95,6 +95,33 @@ describe('the architecture', () => {
       ({ from, specifier }) => PORTS_ONLY.includes(from) && /^#(store|agents)\/(?!index)/.test(specifier),
     );
     expect(wrong.map(show)).toEqual([]);
+  });
+
+  it('has no file that imports itself by way of others, not even for a type', () => {
+    const fileOf = ({ file, specifier }: Import): string | undefined => {
+      if (specifier.startsWith('.')) return join(dirname(file), specifier);
+      const path = join(SRC, specifier.slice(1));
+      if (!specifier.startsWith('#')) return undefined;
+      return [`${path}.ts`, join(path, 'index.ts')].find((candidate) => existsSync(candidate));
+    };
+    const importedBy = new Map<string, string[]>();
+    for (const found of imports) {
+      const target = fileOf(found);
+      if (target !== undefined) importedBy.set(found.file, [...(importedBy.get(found.file) ?? []), target]);
+    }
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) {
+        cycles.push([...path.slice(path.indexOf(file)), file].map((each) => relative(SRC, each)).join(' → '));
+        return;
+      }
+      if (done.has(file)) return;
+      for (const next of importedBy.get(file) ?? []) visit(next, [...path, file]);
+      done.add(file);
+    };
+    for (const file of importedBy.keys()) visit(file, []);
+    expect(cycles).toEqual([]);
   });
 
   it('keeps the domain pure: no packages, no Node', () => {

@@ -8,18 +8,9 @@ import type { ApiClient } from './api-client.ts';
 import { toCliError } from './cli-error.ts';
 import type { CliContext } from './cli-context.ts';
 import { typed } from './command-name.ts';
+import type { Check } from './check.ts';
 import { examineOpenclaw } from './openclaw-setup/examine-openclaw.ts';
 import { findPortHolder } from './port-holder.ts';
-
-export interface Check {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail: string;
-  /** It works, and somebody should look at it all the same. */
-  readonly isWarning?: boolean;
-  /** What to type, when it is not ok or a warning. */
-  readonly next?: string | undefined;
-}
 
 /** Looks at everything in the order in which it can go wrong, and stops where the rest would only repeat a failure. */
 export async function* examine(context: CliContext): AsyncGenerator<Check> {

@@ -19,7 +19,7 @@ export { addLanesCommand } from './commands/lanes.ts';
 export { addSendCommand } from './commands/send.ts';
 export { addTasksCommand } from './commands/tasks.ts';
 export { addWatchCommand } from './commands/watch.ts';
-export type { Check } from './examine.ts';
+export type { Check } from './check.ts';
 export { EXIT, type ExitCode } from './exit-codes.ts';
 export { createOutput, type Output } from './output.ts';
 export { createRunCommand, type RunCommand } from './run-command.ts';

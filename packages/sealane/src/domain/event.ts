@@ -1,6 +1,6 @@
 import type { Artifact, JsonObject, Message } from './message.ts';
 import type { State } from './state.ts';
-import type { TaskSnapshot } from './task.ts';
+import type { TaskSnapshot } from './task-snapshot.ts';
 
 /** The number of an event within its task, from 1, without gaps. It is a stream's cursor. */
 export type Seq = number;

@@ -15,5 +15,5 @@ export type { ErrorCode, ErrorDetails } from './sealane-error.ts';
 export { SealaneError } from './sealane-error.ts';
 export type { State } from './state.ts';
 export { canMove, isInterrupted, isTerminal, OPEN_STATES, STATES, TERMINAL_STATES, TRANSITIONS } from './state.ts';
-export type { TaskSnapshot } from './task.ts';
+export type { TaskSnapshot } from './task-snapshot.ts';
 export { fold } from './task.ts';

@@ -1,16 +1,7 @@
 import type { Event } from './event.ts';
 import type { Artifact, JsonObject, Message, Part } from './message.ts';
 import type { State } from './state.ts';
-
-/** What a task looks like after its events so far: everything about it that events can change. */
-export interface TaskSnapshot {
-  readonly state: State;
-  readonly statusMessage?: Message;
-  readonly statusAt: string;
-  readonly artifacts: readonly Artifact[];
-  readonly history: readonly Message[];
-  readonly metadata: JsonObject;
-}
+import type { TaskSnapshot } from './task-snapshot.ts';
 
 /** The mutable form that folding works on: a long tail of chunks must not copy the task at each of them. */
 interface Fold {

@@ -1,25 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { LookAhead } from '#agents';
-import type { InstanceId, PushConfigStore, Run, Storage, TaskId, TaskStore } from '#store';
+import type { InstanceId, Run, Storage, TaskId } from '#store';
 
 import type { AgentEntry, AgentRegistry } from './agent-registry.ts';
-import { type Arrivals, createArrivals } from './arrivals.ts';
-import { createDispatcher, type Dispatcher } from './dispatcher.ts';
-import { createFeed, type Feed } from './feed.ts';
+import { createArrivals } from './admission/arrivals.ts';
+import { createDispatcher } from './dispatch/dispatcher.ts';
+import type { EngineParts } from './engine-parts.ts';
+import { createFeed } from './feed/feed.ts';
 import type { FollowerHandler } from './followers/follower-handler.ts';
 import { createFollowerLoop } from './followers/follower-loop.ts';
-import { createJanitor } from './janitor.ts';
-import { createLease } from './lease.ts';
-import { createLiveRuns, type LiveRuns } from './live-runs.ts';
+import { createJanitor } from './upkeep/janitor.ts';
+import { createLease } from './dispatch/lease.ts';
+import { createLiveRuns } from './run/live-runs.ts';
 import type { EngineObserver } from './observer.ts';
-import { pastOf } from './past.ts';
-import { createPersist } from './persist.ts';
-import type { CheckWebhook } from './push-configs.ts';
-import { recoverRun } from './recovery.ts';
-import { createTaskService } from './service.ts';
+import { pastOf } from './run/past.ts';
+import { createPersist } from './run/persist.ts';
+import type { CheckWebhook } from './service/push-configs.ts';
+import { recoverRun } from './run/recovery.ts';
+import { createTaskService } from './service/service.ts';
 import { type EngineSettings, settingsOf } from './settings.ts';
-import type { TaskService } from './task-service.ts';
+import type { TaskService } from './service/task-service.ts';
 
 export interface EngineOptions {
   readonly storage: Pick<Storage, 'tasks' | 'upkeep' | 'lanes' | 'pushConfigs' | 'outbox'>;
@@ -60,28 +61,6 @@ export interface Engine {
   drained(entry: AgentEntry): Promise<void>;
   /** Deadlines and retention, now instead of at the next beat. */
   sweep(): Promise<void>;
-}
-
-/** What the operations need of the engine. */
-export interface EngineParts {
-  readonly store: TaskStore;
-  readonly pushConfigs: PushConfigStore;
-  readonly checkWebhook: CheckWebhook;
-  readonly feed: Feed;
-  readonly registry: AgentRegistry;
-  readonly dispatcher: Dispatcher;
-  readonly arrivals: Arrivals;
-  readonly runs: LiveRuns;
-  readonly settings: EngineSettings;
-  readonly observer: EngineObserver;
-  readonly now: () => number;
-  readonly newId: () => string;
-  /** Aborts when the engine stops. */
-  readonly signal: AbortSignal;
-  /** True once a stop was asked for: runs may end, and no new message is accepted. */
-  isStopping(): boolean;
-  /** Starts a run whose slot is taken. `instance` holds it in the store. */
-  begin(run: Run, instance: InstanceId, ahead?: LookAhead): void;
 }
 
 /** The answer to a claim arrives long before this, or never. */

@@ -5,14 +5,14 @@
  */
 export type { AgentEntry, AgentExtension, AgentRegistry, AgentSkill } from './agent-registry.ts';
 export { createAgentRegistry, mayUse } from './agent-registry.ts';
-export { checkAgents } from './check-agents.ts';
+export { checkAgents } from './upkeep/check-agents.ts';
 export type { Engine, EngineOptions } from './engine.ts';
 export { createEngine } from './engine.ts';
 export type { FollowerHandler, FollowerPace, HandlerIo } from './followers/follower-handler.ts';
-export { logPages } from './log-pages.ts';
+export { logPages } from './feed/log-pages.ts';
 export { insist, isPassing } from './insist.ts';
 export type { EngineObserver, RunObserver } from './observer.ts';
-export { type CheckWebhook, pushConfigOf } from './push-configs.ts';
+export { type CheckWebhook, pushConfigOf } from './service/push-configs.ts';
 export { DEFAULT_SETTINGS, type EngineSettings } from './settings.ts';
 export type {
   Caller,
@@ -26,4 +26,4 @@ export type {
   StreamItem,
   TaskIdentity,
   TaskService,
-} from './task-service.ts';
+} from './service/task-service.ts';

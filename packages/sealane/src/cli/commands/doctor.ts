@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 
 import type { CliContext } from '../cli-context.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { examine, type Check } from '../examine.ts';
+import type { Check } from '../check.ts';
+import { examine } from '../examine.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../printable.ts';
 import type { RunCommand } from '../run-command.ts';

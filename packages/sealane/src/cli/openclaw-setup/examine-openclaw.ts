@@ -1,6 +1,6 @@
 import type { Config } from '#config';
 
-import type { Check } from '../examine.ts';
+import type { Check } from '../check.ts';
 
 /** Looks at the OpenClaw agents of a configuration, also when no service runs. */
 export async function* examineOpenclaw({ agents }: Config): AsyncGenerator<Check> {

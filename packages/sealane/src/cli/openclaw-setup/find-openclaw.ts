@@ -5,6 +5,7 @@ import { resolvePath } from '#config';
 
 import { CliError } from '../cli-error.ts';
 import { findToken, type FoundToken } from './find-token.ts';
+import type { Settings } from './openclaw-settings.ts';
 import { readJson5 } from './read-json5.ts';
 
 /** The OpenClaw of this machine, as far as it can be seen without asking it. */
@@ -57,14 +58,6 @@ export const findOpenclaw = ({ env, cwd, home }: Surroundings): FoundOpenclaw | 
     warnings,
   };
 };
-
-/** A tree of settings in which every step may be missing or of another kind. */
-export interface Settings {
-  at(name: string): Settings;
-  has(name: string): boolean;
-  readonly value: unknown;
-  readonly entries: readonly (readonly [string, Settings])[];
-}
 
 const settingsOf = (value: unknown): Settings => {
   const record = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

@@ -1,6 +1,6 @@
 import { parseEnv } from 'node:util';
 
-import type { Settings } from './find-openclaw.ts';
+import type { Settings } from './openclaw-settings.ts';
 
 /** How to get at the Gateway's token. Whoever shows this to people shows no `value`. */
 export type FoundToken =

@@ -4,6 +4,7 @@ import { asAdminError } from '../error-replies.ts';
 import type { HttpDeps, HttpOptions } from '../http-deps.ts';
 import type { JsonSender } from '../json-reply.ts';
 import { createRouteAdder } from '../method-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 import { addApprovalRoutes } from './approval-routes.ts';
 import { addBackupRoute } from './backup-route.ts';
 import { addCardKeyRoutes } from './card-key-routes.ts';
@@ -12,14 +13,6 @@ import { addInfoRoutes } from './info-routes.ts';
 import { addKeyRoutes } from './key-routes.ts';
 import { addLaneRoutes } from './lane-routes.ts';
 import { addTaskRoutes } from './task-routes.ts';
-
-/** What a file of operator's routes is given. */
-export interface AdminScope {
-  readonly add: ReturnType<typeof createRouteAdder>;
-  readonly send: JsonSender;
-  readonly deps: HttpDeps;
-  readonly options: HttpOptions;
-}
 
 /** The operator's routes, under `/admin`. Who gets here holds an admin key. */
 export const addAdminRoutes = (app: FastifyInstance, deps: HttpDeps, options: HttpOptions, send: JsonSender): void => {

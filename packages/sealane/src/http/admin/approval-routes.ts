@@ -7,7 +7,7 @@ import { findId, invalid } from '#protocol';
 
 import { holderOf } from '../access.ts';
 import { bodyOf, isoOf, paramOf } from './admin-request.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 
 /** How much of a command the audit keeps. */
 const AUDITED_LENGTH = 2000;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { SealaneError } from '#domain';
 
 import { holderOf } from '../access.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 
 const makeFolder = (parent: string): Promise<string> =>
   mkdtemp(join(parent, 'sealane-backup-')).catch((cause: unknown) => {

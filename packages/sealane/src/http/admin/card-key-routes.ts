@@ -3,7 +3,7 @@ import { type CardKeys, findFlag } from '#protocol';
 
 import { holderOf } from '../access.ts';
 import { bodyOf, isoOf } from './admin-request.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 
 /** The keys that agent cards are signed with. */
 export const addCardKeyRoutes = ({ add, send, deps }: AdminScope): void => {

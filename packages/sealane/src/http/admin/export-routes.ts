@@ -6,7 +6,7 @@ import type { Storage, StoredTask } from '#store';
 
 import { holderOf } from '../access.ts';
 import { bodyOf, queryOf } from './admin-request.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 import { encodeAdminEvent, encodeTaskView } from './task-view.ts';
 
 const TASKS_AT_ONCE = 50;

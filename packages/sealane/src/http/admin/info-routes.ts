@@ -5,7 +5,7 @@ import { findId, findInteger } from '#protocol';
 
 import { baseUrlOf } from '../base-url.ts';
 import { isoOf, queryOf } from './admin-request.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 
 const HEALTH_TIMEOUT_MS = 5000;
 

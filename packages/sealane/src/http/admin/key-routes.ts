@@ -5,7 +5,7 @@ import type { KeyRecord } from '#store';
 
 import { holderOf } from '../access.ts';
 import { bodyOf, isoOf, paramOf } from './admin-request.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 
 export const addKeyRoutes = ({ add, send, deps }: AdminScope): void => {
   const { keys, registry } = deps;

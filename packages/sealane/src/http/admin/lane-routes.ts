@@ -6,7 +6,7 @@ import { findId, findInteger, findText, invalid } from '#protocol';
 import { holderOf } from '../access.ts';
 import type { Handler } from '../method-routes.ts';
 import { bodyOf, isoOf, queryOf } from './admin-request.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 
 /** Session keys of agents may be longer than ids. */
 const MAX_LANE_LENGTH = 4096;

@@ -7,7 +7,7 @@ import type { ListQuery, StoredTask } from '#store';
 
 import { holderOf } from '../access.ts';
 import { paramOf, queryOf } from './admin-request.ts';
-import type { AdminScope } from './admin-routes.ts';
+import type { AdminScope } from './admin-scope.ts';
 import { encodeAdminEvent, encodeTaskView } from './task-view.ts';
 
 export const addTaskRoutes = ({ add, send, deps }: AdminScope): void => {

@@ -1,9 +1,9 @@
 import type { AgentName, ClaimedRun, InstanceId, Slot, TaskStore } from '#store';
 
-import type { AgentRegistry } from './agent-registry.ts';
+import type { AgentRegistry } from '../agent-registry.ts';
 import { createClaimLoop } from './claim-loop.ts';
 import type { Lease } from './lease.ts';
-import type { EngineSettings } from './settings.ts';
+import type { EngineSettings } from '../settings.ts';
 
 /**
  * Hands out the slots of this instance: to admissions that can start at once, and to turns that wait. A new task gets a

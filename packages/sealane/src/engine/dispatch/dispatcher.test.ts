@@ -3,10 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentNamed } from '#protocol/agent-named.fixture';
 import { openStore, type TaskStore } from '#store';
 
-import { createAgentRegistry } from './agent-registry.ts';
+import { createAgentRegistry } from '../agent-registry.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createLease } from './lease.ts';
-import { settingsOf } from './settings.ts';
+import { settingsOf } from '../settings.ts';
 
 type Claim = TaskStore['claim'];
 

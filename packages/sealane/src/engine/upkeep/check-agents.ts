@@ -1,7 +1,7 @@
 import type { AgentConnector } from '#agents';
 import { SealaneError } from '#domain';
 
-import type { AgentEntry } from './agent-registry.ts';
+import type { AgentEntry } from '../agent-registry.ts';
 
 /** What every connector has to have. */
 const MEMBERS = ['session', 'run', 'stop', 'close'] as const satisfies readonly (keyof AgentConnector)[];

@@ -1,9 +1,9 @@
 import type { TurnEnd } from '#agents';
 import type { Run } from '#store';
 
-import type { AgentEntry } from './agent-registry.ts';
+import type { AgentEntry } from '../agent-registry.ts';
 import type { StopReason } from './run-end.ts';
-import type { EngineSettings } from './settings.ts';
+import type { EngineSettings } from '../settings.ts';
 
 /** The attempts that count. A planned stop is no fault of the agent, so the attempts that it has ended do not. */
 const usedAttempts = ({ attempt, drains }: Run): number => attempt - drains;

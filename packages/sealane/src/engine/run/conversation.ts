@@ -1,8 +1,8 @@
 import { type Event, fold, type Message } from '#domain';
 import type { Run, TaskStore } from '#store';
 
-import { isBeginningOf } from './direct-reply.ts';
-import { logPages } from './log-pages.ts';
+import { isBeginningOf } from '../service/direct-reply.ts';
+import { logPages } from '../feed/log-pages.ts';
 
 /**
  * What was said in a task before a turn, for agents that keep no session. The task's own history has of an answer only

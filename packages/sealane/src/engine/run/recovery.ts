@@ -4,11 +4,11 @@ import type { RunIo, Turn, TurnEnd } from '#agents';
 import type { NewEvent, State } from '#domain';
 import type { Run } from '#store';
 
-import type { AgentEntry } from './agent-registry.ts';
+import type { AgentEntry } from '../agent-registry.ts';
 import type { Beginning } from './live-run.ts';
 import type { Persist } from './persist.ts';
 import { mayTryAgain, retryPauseMs } from './retries.ts';
-import type { EngineSettings } from './settings.ts';
+import type { EngineSettings } from '../settings.ts';
 
 /** How long an agent may take to say whether its run is dead, if the quarantine is not shorter. */
 const LONGEST_STOP_MS = 30_000;

@@ -1,6 +1,6 @@
 import { SealaneError } from '#domain';
 
-import { unwatched } from './run-output.ts';
+import { unwatched } from './unwatched.ts';
 
 /**
  * Records that this instance has lost a run. Another instance may start the run again as soon as the agent is dead here,

@@ -1,7 +1,7 @@
 import type { Event, Seq } from '#domain';
 
 import { sizeOf } from './log-pages.ts';
-import type { FrameCache } from './task-service.ts';
+import type { FrameCache } from '../service/task-service.ts';
 
 /** A committed event with its encodings, shared by everybody who reads it from memory. */
 export interface FeedEvent {

@@ -1,7 +1,7 @@
 import { BriefMap, type Event } from '#domain';
 import type { InstanceId, Run, TaskId, TaskStore } from '#store';
 
-import type { AgentEntry } from './agent-registry.ts';
+import type { AgentEntry } from '../agent-registry.ts';
 import type { Beginning, LiveRun, RunnerDeps } from './live-run.ts';
 import type { StopReason } from './run-end.ts';
 import { startRun } from './runner.ts';

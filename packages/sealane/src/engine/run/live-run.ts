@@ -2,13 +2,13 @@ import type { RunIo, Turn, TurnEnd } from '#agents';
 import type { Event } from '#domain';
 import type { Run } from '#store';
 
-import type { AgentEntry } from './agent-registry.ts';
-import type { EngineObserver } from './observer.ts';
+import type { AgentEntry } from '../agent-registry.ts';
+import type { EngineObserver } from '../observer.ts';
 import type { Past } from './past.ts';
 import type { Persist } from './persist.ts';
 import type { StopReason } from './run-end.ts';
 import type { RunLoss } from './run-loss.ts';
-import type { EngineSettings } from './settings.ts';
+import type { EngineSettings } from '../settings.ts';
 
 /** A run of this instance, from its claim to the release of its lane. */
 export interface LiveRun {

@@ -2,10 +2,10 @@ import type { LookAhead, SessionScope } from '#agents';
 import { SealaneError } from '#domain';
 import type { Admission, Admitted, CallFacts, NewWebhook, Result, Scope, Slot, StoredTask, TaskFacts } from '#store';
 
-import { type AgentEntry, mayUse } from './agent-registry.ts';
-import type { EngineParts } from './engine.ts';
-import { refusalOf, taskNotFound } from './refusals.ts';
-import type { Caller, NewPushConfig, SendRequest } from './task-service.ts';
+import { type AgentEntry, mayUse } from '../agent-registry.ts';
+import type { EngineParts } from '../engine-parts.ts';
+import { refusalOf, taskNotFound } from '../service/refusals.ts';
+import type { Caller, NewPushConfig, SendRequest } from '../service/task-service.ts';
 
 /** Takes a message in; when this answers, it is durable, and its turn may be running or over. */
 export type Intake = (caller: Caller, request: SendRequest) => Promise<TakenIn>;

@@ -1,8 +1,8 @@
 import type { NewEvent, State } from '#domain';
 import type { Overdue, StoredTask, TaskStore, Upkeep } from '#store';
 
-import type { Feed } from './feed.ts';
-import type { EngineSettings } from './settings.ts';
+import type { Feed } from '../feed/feed.ts';
+import type { EngineSettings } from '../settings.ts';
 
 /** Small batches: cleaning up never holds up anybody's commit for long. */
 const BATCH = 100;

@@ -3,7 +3,7 @@ import { fold, type Message, type NewEvent, type TaskSnapshot } from '#domain';
 import type { Run, StoredTask, TaskStore } from '#store';
 
 import { conversationBefore } from './conversation.ts';
-import { logPages } from './log-pages.ts';
+import { logPages } from '../feed/log-pages.ts';
 import type { RunLoss } from './run-loss.ts';
 
 /** What a turn may look back at, read when it is asked for. */

@@ -2,12 +2,12 @@ import { type Event, isInterrupted, isTerminal, SealaneError, type Seq } from '#
 import type { Finished, Scope, StoredTask, TaskFacts } from '#store';
 
 import { directReplyOf } from './direct-reply.ts';
-import type { EngineParts } from './engine.ts';
-import type { Reader, Waiting } from './feed.ts';
-import { createIntake } from './intake.ts';
-import { logPages, sizeOfAll } from './log-pages.ts';
+import type { EngineParts } from '../engine-parts.ts';
+import type { Reader, Waiting } from '../feed/feed.ts';
+import { createIntake } from '../admission/intake.ts';
+import { logPages, sizeOfAll } from '../feed/log-pages.ts';
 import { createPushConfigs, createWebhookOf } from './push-configs.ts';
-import type { FeedEvent } from './recent-events.ts';
+import type { FeedEvent } from '../feed/recent-events.ts';
 import { refusalOf, taskNotFound } from './refusals.ts';
 import type { Caller, StreamItem, TaskIdentity, TaskService } from './task-service.ts';
 

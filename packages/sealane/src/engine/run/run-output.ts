@@ -5,6 +5,7 @@ import type { RunToken } from '#store';
 import { copyJson, copyWords, weighArtifact, weighMessage, weighMetadata } from './agent-words.ts';
 import type { RunnerDeps } from './live-run.ts';
 import { BACK_TO_WORK, tooLarge } from './run-end.ts';
+import { unwatched } from './unwatched.ts';
 
 /** How many events may wait for the disk before an agent is slowed down. */
 const WINDOW_EVENTS = 512;
@@ -264,9 +265,3 @@ export class RunOutput {
 const ACCEPTED = Promise.resolve();
 
 const isTooLarge = (error: unknown): boolean => error instanceof SealaneError && error.code === 'too-large';
-
-/** The same promise, whose rejection a caller may ignore. */
-export const unwatched = <T>(promise: Promise<T>): Promise<T> => {
-  promise.catch(() => undefined);
-  return promise;
-};

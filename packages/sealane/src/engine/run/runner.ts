@@ -2,11 +2,11 @@ import type { RunEvent, RunRef, TurnEnd } from '#agents';
 import { type Event, type Message, type NewEvent, SealaneError, type State } from '#domain';
 import type { Run, StoredTask } from '#store';
 
-import type { AgentEntry } from './agent-registry.ts';
+import type { AgentEntry } from '../agent-registry.ts';
 import { textOfThrown, unlessItThrows, weighEnd, weighMetadata } from './agent-words.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import type { Beginning, LiveRun, RunnerDeps } from './live-run.ts';
-import type { RunObserver } from './observer.ts';
+import type { RunObserver } from '../observer.ts';
 import {
   agentEnd,
   BACK_TO_WORK,
@@ -23,8 +23,9 @@ import {
 import { OneRunIo } from './run-io.ts';
 import { RunLoss } from './run-loss.ts';
 import { isDrained, mayTryAgain, retryPauseMs } from './retries.ts';
-import { RunOutput, unwatched, UNWRITABLE } from './run-output.ts';
+import { RunOutput, UNWRITABLE } from './run-output.ts';
 import { turnOf } from './turn.ts';
+import { unwatched } from './unwatched.ts';
 
 /**
  * The life of one run:

@@ -1,9 +1,9 @@
 import type { JsonObject, NewEvent } from '#domain';
 import type { Finished, Result, RunToken, TaskStore } from '#store';
 
-import type { Feed } from './feed.ts';
-import { insist } from './insist.ts';
-import type { EngineObserver } from './observer.ts';
+import type { Feed } from '../feed/feed.ts';
+import { insist } from '../insist.ts';
+import type { EngineObserver } from '../observer.ts';
 
 /**
  * Writes the events of runs. It retries while the disk is full or the database is unreachable: work of an agent is never
