@@ -1,6 +1,7 @@
 /**
- * A store of your own: here SQLite with every call to its task port counted. Whatever keeps the promises of `TaskStore`
- * can stand in its place; `describeStoreContract` of `sealane/testing` checks them one by one, and checks this one too.
+ * A store of your own that wraps one of ours: here SQLite, with every call to its task port counted. Another database
+ * needs a `Driver` instead, which executes Sealane's steps. `describeStoreContract` of `sealane/testing` checks every
+ * promise of a store, and checks this one, too.
  *
  *     npx node --conditions=sealane:source examples/custom-store.ts
  */

@@ -20,6 +20,10 @@ export type {
   OwedRange,
 } from './outbox-store.ts';
 export type { Refusal, Refused, Result } from './result.ts';
+export { MIGRATIONS } from './schema.sql.ts';
+export { createStepStorage, type Driver } from './step-storage.ts';
+export { READS, WRITES } from './steps/index.ts';
+export { Refused as StepRefused, type Statement, type Step, StepConflict, type Steps } from './steps/step.ts';
 export type {
   AuditEvent,
   AuditLog,
