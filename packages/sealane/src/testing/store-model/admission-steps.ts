@@ -3,6 +3,7 @@ import {
   enterLane,
   follow as decideFollow,
   happen,
+  owed,
   positionOf,
   refusedEntry,
   startRun,
@@ -20,12 +21,19 @@ export interface AdmitArgs {
   /** Which run makes the call. */
   readonly caller: number | null;
   readonly limits: Limits;
+  /** A probe follows the task. */
+  readonly isFollowed: boolean;
+  /** It may be taken in only with so much from the purse; 0 is no condition. */
+  readonly take: number;
 }
 
 const callerOf = (world: World, index: number | null): string | undefined =>
   index === null || world.model.runs.length === 0 ? undefined : pickRun(world, index).name;
 
 const callOf = (caller: string | undefined) => (caller === undefined ? {} : { ancestors: ['somebody.1', caller] });
+
+/** The target of all followers, and what conditions take from. */
+export const PURSE = 'purse';
 
 /** A new task, on both sides. */
 export const admit = async (world: World, args: AdmitArgs): Promise<readonly ModelTask[]> => {
@@ -44,13 +52,15 @@ export const admit = async (world: World, args: AdmitArgs): Promise<readonly Mod
     call: callOf(caller),
     ...(instance && { slot: { instance: instance.id } }),
     ...(idempotency && { idempotency }),
+    ...(args.isFollowed && { followers: [{ kind: 'probe', target: corner.name(PURSE), events: 'every' }] }),
+    ...(args.take > 0 && { conditions: [{ name: 'probe', key: corner.name(PURSE), take: args.take }] }),
   });
 
   const known = model.tasks.find(
     (task) => task.lane.owner === owner && idempotency && task.idempotency?.key === idempotency.key,
   );
   const isAgain = known !== undefined && known.idempotency?.bodyHash === idempotency?.bodyHash;
-  let expected = refusedEntry(model, lane, args.limits, caller);
+  let expected = args.take > model.purse ? 'condition' : refusedEntry(model, lane, args.limits, caller);
   if (known) expected = isAgain ? 'ok' : 'conflict';
   const result = await corner.tasks.admit(admission);
   expect(outcomeOf(result)).toBe(expected);
@@ -76,6 +86,8 @@ export const admit = async (world: World, args: AdmitArgs): Promise<readonly Mod
     turn: undefined,
   };
   model.tasks.push(task);
+  model.purse -= args.take;
+  if (args.isFollowed) model.followers.push({ task, handled: 0 });
   happen(task, 'task-admitted', admission.at, 'submitted');
   enterLane(task);
   expect(value.run !== undefined).toBe(isStarted);
@@ -137,4 +149,28 @@ export const follow = async (world: World, args: FollowArgs): Promise<readonly M
   if (value.run) expect(value.run).toMatchObject({ turn: task.turns, attempt: 1, seq: task.kinds.length });
   expect(kindsOf(value.events)).toEqual(task.kinds.slice(before));
   return [task];
+};
+
+/** Everything that followers are owed is claimed and handled, and the purse gets what the effect adds. */
+export const handleOwed = async (
+  world: World,
+  args: { readonly instance: number; readonly add: number },
+): Promise<readonly ModelTask[]> => {
+  const { model, corner, expect } = world;
+  const instance = pickInstance(world, args.instance);
+  const { outbox } = corner.storage;
+  const claimed = await outbox.claim({ kind: 'probe', instance: instance.id, limit: 1000, leaseMs: 3_600_000 });
+  const [own, ...others] = claimed.filter(({ claim }) => claim.target === corner.name(PURSE));
+  expect(others).toEqual([]);
+  const ranges = own?.ranges ?? [];
+  const expected = instance.lease === 'held' ? owed(model) : [];
+  expect(ranges.map(({ firstSeq, lastSeq }) => `${firstSeq}-${lastSeq}`)).toEqual(expected);
+  if (!own) return [];
+  const handled = ranges.map(({ follower, lastSeq }) => ({ follower, upTo: lastSeq }));
+  const result = await outbox.advance(own.claim, handled, 3_600_000, { add: args.add });
+  model.purse += args.add;
+  expect(result.ok && result.value.answer).toEqual({ amount: model.purse });
+  expect(result.ok && result.value.owed).toBe(undefined);
+  for (const follower of model.followers) follower.handled = follower.task.kinds.length;
+  return [];
 };

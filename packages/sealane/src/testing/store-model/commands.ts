@@ -2,7 +2,7 @@ import type * as FastCheck from 'fast-check';
 
 import { type State, STATES } from '#domain';
 
-import { admit, follow } from './admission-steps.ts';
+import { admit, follow, handleOwed } from './admission-steps.ts';
 import type { FastCheckMember } from './given-fast-check.ts';
 import type { ModelTask } from './model.ts';
 import { look, observe, pickInstance, pickRun, type World } from './model-world.ts';
@@ -26,6 +26,7 @@ const command =
     toString: () => `${step.name}(${JSON.stringify(args)})`,
   });
 
+const hasInstance = ({ model }: World): boolean => model.instances.length > 0;
 const hasTask = ({ model }: World): boolean => model.tasks.length > 0;
 const hasRun = ({ model }: World): boolean => model.runs.length > 0;
 const canReport = (world: World, args: { readonly run: number }): boolean =>
@@ -72,8 +73,11 @@ export const storeCommands = (fc: Fc) => {
       body: fc.nat({ max: 1 }),
       caller,
       limits,
+      isFollowed: fc.boolean(),
+      take: fc.constantFrom(0, 0, 0, 1, 2),
     })
     .map(command(admit));
+  const handled = fc.record({ instance, add: fc.constantFrom(0, 1, 3) }).map(command(handleOwed, hasInstance));
   const followed = fc
     .record({ task: index, slot, isSteerable: fc.boolean(), isKnown: rarely, isForeign: rarely, caller, limits })
     .map(command(follow, hasTask));
@@ -113,6 +117,8 @@ export const storeCommands = (fc: Fc) => {
     admitted,
     followed,
     followed,
+    handled,
+    handled,
     claimed,
     claimed,
     claimed,

@@ -38,6 +38,8 @@ export const createWorld = async (corner: Corner, expect: Expect): Promise<World
     lanes: [lane('p', 'o1', 'a1'), lane('q', 'o1', 'a2'), lane('r', 'o2', 'a1'), lane('s', 'o2', 'a1')],
     instances: [],
     runs: [],
+    followers: [],
+    purse: 0,
     pausedAgents: new Set(),
   };
   const world = { model, corner, expect };

@@ -13,6 +13,16 @@ export interface Model {
   /** Every run that anybody was ever given, the latest last. */
   readonly runs: ModelRun[];
   readonly pausedAgents: Set<string>;
+  /** Followers of every event, in the order in which their tasks came. A removed task keeps its own. */
+  readonly followers: ModelFollower[];
+  /** What conditions can take from. */
+  purse: number;
+}
+
+export interface ModelFollower {
+  readonly task: ModelTask;
+  /** The number of the last event that it has handled. */
+  handled: number;
 }
 
 export interface ModelTask {
@@ -63,7 +73,7 @@ export interface ModelInstance {
   lease: 'held' | 'expired' | 'left';
 }
 
-export type Expected = Refusal | 'ok';
+export type Expected = Refusal | 'condition' | 'ok';
 
 export const isWaiting = (task: ModelTask): boolean => task.turn !== undefined && task.turn.run === undefined;
 export const runIn = (lane: ModelLane): ModelRun | undefined => lane.line.find((task) => task.turn?.run)?.turn?.run;
@@ -219,8 +229,16 @@ const endNow = (task: ModelTask, state: State, at: number): void => {
   else if (task.turn) task.turn.hasEnded = true;
 };
 
-export const remove = (model: Model, task: ModelTask): Expected => {
+/** What followers are owed, as `first-last`. */
+export const owed = (model: Model): readonly string[] =>
+  model.followers
+    .filter(({ task, handled }) => handled < task.kinds.length)
+    .map(({ task, handled }) => `${handled + 1}-${task.kinds.length}`);
+
+/** An open task is canceled first. */
+export const remove = (model: Model, task: ModelTask, at: number): Expected => {
   if (task.turn?.run) return 'busy';
+  if (!isTerminal(task.state)) happen(task, 'turn-ended', at, 'canceled');
   if (task.turn) leaveLane(task);
   model.tasks.splice(model.tasks.indexOf(task), 1);
   return 'ok';

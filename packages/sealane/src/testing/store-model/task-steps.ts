@@ -42,10 +42,9 @@ export const force = async (
 export const remove = async (world: World, args: OfTask): Promise<readonly ModelTask[]> => {
   const { model, corner, expect } = world;
   const task = pick(model.tasks, args.task);
-  const expected = args.isForeign ? 'absent' : decideRemove(model, task);
-  expect(outcomeOf(await corner.tasks.remove(scopeOf(world, task, args.isForeign), task.id, corner.later()))).toBe(
-    expected,
-  );
+  const at = corner.later();
+  const expected = args.isForeign ? 'absent' : decideRemove(model, task, at);
+  expect(outcomeOf(await corner.tasks.remove(scopeOf(world, task, args.isForeign), task.id, at))).toBe(expected);
   const isThere = (await corner.tasks.find('all', task.id)) !== undefined;
   expect(isThere).toBe(model.tasks.includes(task));
   return [task];
