@@ -112,7 +112,7 @@ const sectionOf = (
     title: `Blocking SendMessage, ${textOf(numberText(0)).length} bytes, ${bench.connections} connections`,
     columns: ['system', 'req/s', 'p50 ms', 'p99 ms', 'server CPU µs/req', 'client CPU µs/req', 'RSS MB'],
     rows,
-    goals: [goal('sdk-memory', 2), goal('sdk-sqlite', 10), goal('bare', 0.15)],
+    goals: [goal('sdk-memory', 1.3), goal('sdk-sqlite', 10), goal('bare', 0.15)],
     notes: [],
     data: Object.fromEntries(samples),
     errors,
