@@ -24,6 +24,8 @@ export interface LoadOptions {
   readonly connections: number;
   readonly durationMs: number;
   readonly signal: AbortSignal;
+  /** Stop before the time is over when this many requests were sent: a task can be canceled only once. */
+  readonly atMost?: number;
 }
 
 /** A server that has not answered for this long has lost a request. */
@@ -46,8 +48,10 @@ export const runLoad = async (workload: Workload, options: LoadOptions): Promise
   const tally = createTally();
   const started = performance.now();
   const deadline = started + options.durationMs;
+  let left = options.atMost ?? Number.POSITIVE_INFINITY;
+  const mayGoOn = (now: number): boolean => now < deadline && left-- > 0;
   const loops = connections.map((connection) =>
-    keepBusy(connection, workload, deadline, tally.answered).catch((error: Error) => tally.failed(error.message)),
+    keepBusy(connection, workload, mayGoOn, tally.answered).catch((error: Error) => tally.failed(error.message)),
   );
   await within(Promise.all(loops), options.durationMs + ANSWER_TIMEOUT_MS, options.signal);
   return summaryOf(tally, performance.now() - started);
@@ -100,13 +104,15 @@ export const complaintsOf = (what: string, { errors, firstError }: LoadResult): 
 const keepBusy = (
   connection: Connection,
   workload: Workload,
-  deadline: number,
+  mayGoOn: (now: number) => boolean,
   answered: (latencyMs: number, error: string | undefined) => void,
 ): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let n = 0;
   let sentAt = 0;
   let body: Buffer | undefined;
+  /** Pieces of a long answer. They are joined once, at its end: joining them as they come would copy each many times. */
+  let pieces: Buffer[] = [];
   const next = (): void => {
     n = nextNumber++;
     body = undefined;
@@ -116,19 +122,24 @@ const keepBusy = (
   const exchange = {
     // Nearly every answer arrives in one piece, and is then checked where it lies.
     body: (chunk: Buffer, last: boolean) => {
-      if (body) body = Buffer.concat([body, chunk]);
-      else body = last ? chunk : Buffer.from(chunk);
+      if (last && pieces.length === 0) body = chunk;
+      else pieces.push(Buffer.from(chunk));
     },
     end: (status: number) => {
       const now = performance.now();
+      if (pieces.length > 0) {
+        body = Buffer.concat(pieces);
+        pieces = [];
+      }
       const error = status === 200 ? workload.fault(n, body ?? Buffer.alloc(0)) : `HTTP ${status}: ${body?.toString()}`;
       answered(now - sentAt, error);
-      if (now < deadline) next();
+      if (mayGoOn(now)) next();
       else resolve();
     },
     fail: reject,
   };
-  next();
+  if (mayGoOn(performance.now())) next();
+  else resolve();
   return promise;
 };
 
