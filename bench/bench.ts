@@ -11,6 +11,9 @@ export interface Effort {
   /** Stored tasks of the large store that lookups are measured on. */
   readonly manyTasks: number;
   readonly lookupMs: number;
+  /** Stored tasks, and open ones that are answered or canceled in one round, where two versions are compared. */
+  readonly versionTasks: number;
+  readonly openTasks: number;
 }
 
 export const FULL: Effort = {
@@ -21,6 +24,8 @@ export const FULL: Effort = {
   loopMs: 8000,
   manyTasks: 1_000_000,
   lookupMs: 400,
+  versionTasks: 20_000,
+  openTasks: 1500,
 };
 export const QUICK: Effort = {
   rounds: 1,
@@ -29,6 +34,8 @@ export const QUICK: Effort = {
   loopMs: 2500,
   manyTasks: 100_000,
   lookupMs: 200,
+  versionTasks: 5000,
+  openTasks: 300,
 };
 
 /** What every measurement gets. */
@@ -38,6 +45,8 @@ export interface Bench {
   /** For data, removed at the end; on the disk that is to be measured. */
   readonly dir: string;
   readonly signal: AbortSignal;
+  /** The checkout of an earlier version to compare with. */
+  readonly before: string | undefined;
   progress(text: string): void;
 }
 
@@ -57,7 +66,14 @@ export const startField = async (
 ): Promise<Field> => {
   const id = ++fields;
   const started = await Promise.allSettled(
-    names.map((name) => startSystem(name, { dataDir: join(bench.dir, `${id}-${name}`), signal: bench.signal, grpc })),
+    names.map((name) =>
+      startSystem(name, {
+        dataDir: join(bench.dir, `${id}-${name}`),
+        signal: bench.signal,
+        before: bench.before,
+        grpc,
+      }),
+    ),
   );
   const systems = started.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   const absent = started.flatMap((outcome, index) =>

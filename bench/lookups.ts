@@ -14,9 +14,9 @@ const SHORT_PAGE = 10;
 const SAMPLE = 16;
 
 /** Makes a lookup's requests for a store. */
-type Lookup = (store: SeededSystem, signal: AbortSignal) => Workload | Promise<Workload>;
+export type Lookup = (store: SeededSystem, signal: AbortSignal) => Workload | Promise<Workload>;
 
-const getTask: Lookup = ({ ids }) => {
+export const getTask: Lookup = ({ ids }) => {
   const idOf = (n: number): string => ids[scatter(n) % ids.length] as string;
   const requests = new Map(ids.map((id) => [id, rpcRequest('GetTask', { id })]));
   return {
@@ -45,7 +45,7 @@ const scatter = (n: number): number => (Math.imul(n, 2_654_435_761) >>> 0) % 1_0
 const status = (state: string): { readonly status: string } => ({ status: `TASK_STATE_${state}` });
 const after = ({ seed }: SeededSystem): object => ({ statusTimestampAfter: middleOf(seed).toISOString() });
 
-const LOOKUPS: Readonly<Record<string, Lookup>> = {
+export const LOOKUPS: Readonly<Record<string, Lookup>> = {
   GetTask: getTask,
   ListTasks: () => listTasks([{}], PAGE),
   'ListTasks, second page': async ({ system }, signal) => {

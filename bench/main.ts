@@ -2,14 +2,15 @@
  * `npm run bench`: measures Sealane against the official SDK's reference server, on this machine, in this run.
  * README.md says what the numbers mean.
  */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { FULL, QUICK, reasonOf, type Bench } from './bench.ts';
 import { measureBindings } from './bindings.ts';
+import { commitOf, faultOfCheckout, THIS_CHECKOUT } from './checkout.ts';
 import { measureCrowd } from './crowd.ts';
 import { measureIdle } from './idle.ts';
 import { measureLookups } from './lookups.ts';
@@ -18,6 +19,7 @@ import { toJson, toMarkdown, type Circumstances } from './report.ts';
 import { verdictOf, type Section } from './section.ts';
 import { measureSend } from './send.ts';
 import { measureStream } from './stream.ts';
+import { measureVersions } from './versions.ts';
 
 const MEASUREMENTS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   send: measureSend,
@@ -27,12 +29,16 @@ const MEASUREMENTS: Readonly<Record<string, (bench: Bench) => Promise<Section>>>
   loop: measureLoop,
   idle: measureIdle,
   lookups: measureLookups,
+  versions: measureVersions,
 };
 
 const USAGE = `npm run bench -- [options]
 
   --quick            fewer rounds and a smaller store: under a minute, indicative only
   --only NAME        one measurement, or several separated by commas: ${Object.keys(MEASUREMENTS).join(', ')}
+  --before DIR       also compare with an earlier version of Sealane: a checkout with its node_modules. It is started as
+                     this one is, by its own packages/sealane/bin: from its build if that is younger than its
+                     sources, and otherwise from its sources
   --connections N    connections of the send load (32)
   --check            exit with 1 when a goal is missed or an answer was wrong
 `;
@@ -41,18 +47,28 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
+    before: { type: 'string' },
     connections: { type: 'string', default: '32' },
     check: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 
-const chosen = options.only?.split(',') ?? Object.keys(MEASUREMENTS);
-const unknown = chosen.filter((name) => !(name in MEASUREMENTS));
+// npm changes to the folder of its package.json, and tells where it was called.
+const before = options.before && resolve(process.env['INIT_CWD'] ?? '.', options.before);
+const chosen =
+  options.only?.split(',') ?? Object.keys(MEASUREMENTS).filter((name) => name !== 'versions' || before !== undefined);
+const unknown = chosen.filter((name) => !Object.hasOwn(MEASUREMENTS, name));
 const connections = Number(options.connections);
+const faults = [
+  unknown.length > 0 && `There is no measurement "${unknown.join('", "')}".`,
+  !(connections >= 1) && 'The number of connections must be 1 or more.',
+  before === undefined && chosen.includes('versions') && 'The measurement "versions" needs --before DIR.',
+  before !== undefined && faultOfCheckout(before),
+].filter((fault) => typeof fault === 'string');
 
-if (options.help || unknown.length > 0 || !(connections >= 1)) {
-  if (unknown.length > 0) console.error(`There is no measurement "${unknown.join('", "')}".\n`);
+if (options.help || faults.length > 0) {
+  for (const fault of faults) console.error(`${fault}\n`);
   console.log(USAGE);
   process.exit(options.help ? 0 : 2);
 }
@@ -72,6 +88,7 @@ const bench: Bench = {
   connections,
   dir,
   signal: stop.signal,
+  before,
   progress: (text) => console.error(`[${((performance.now() - started) / 1000).toFixed(0).padStart(4)} s] ${text}`),
 };
 
@@ -83,18 +100,6 @@ const measure = async (name: string): Promise<Section> => {
     if (stop.signal.aborted) throw error;
     bench.progress(`${name} failed: ${reasonOf(error)}`);
     return { name, title: name, columns: [], rows: [], goals: [], notes: [], data: null, errors: [reasonOf(error)] };
-  }
-};
-
-const commit = (): string | undefined => {
-  try {
-    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-      cwd: results,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  } catch {
-    return undefined;
   }
 };
 
@@ -113,7 +118,7 @@ if (stop.signal.aborted) process.exit();
 
 const circumstances: Circumstances = {
   date: new Date().toISOString(),
-  commit: commit(),
+  commit: commitOf(THIS_CHECKOUT),
   node: process.versions.node,
   platform: `${process.platform} ${process.arch}`,
   cpus: availableParallelism(),

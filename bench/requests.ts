@@ -23,7 +23,7 @@ const headOf = (length: number, path: string): string =>
     '\r\n',
   ].join('\r\n');
 
-export const userMessage = (messageId: string, text: string): unknown => ({
+export const userMessage = (messageId: string, text: string): object => ({
   messageId,
   role: 'ROLE_USER',
   parts: [{ text }],

@@ -26,7 +26,8 @@ export const middleOf = ({ newest, tasks }: Pick<Seed, 'newest' | 'tasks'>): Dat
 /**
  * Fills a store with copies of real tasks, by SQL alone, while the service is stopped. It knows of the schema only that
  * `tasks` has the columns set below and that other tables point to it by a column `task`; all else is copied, so the
- * copies stay what the service itself would have written. Answers some of the ids.
+ * copies stay what the service itself would have written. Followers point to a task by another column and are not
+ * copied: the real tasks have none. Answers some of the ids.
  */
 export const seedStore = (file: string, seed: Seed): readonly string[] => {
   const db = new DatabaseSync(file);

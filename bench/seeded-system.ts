@@ -6,7 +6,7 @@ import { openConnection } from './client.ts';
 import { within } from './load.ts';
 import { rpcRequest, userMessage } from './requests.ts';
 import { seedStore, type Seed } from './seed.ts';
-import { startSystem, type System } from './systems.ts';
+import { startSystem, type StartOptions, type System, type SystemName } from './systems.ts';
 
 /** A Sealane whose one owner has many tasks. */
 export interface SeededSystem extends AsyncDisposable {
@@ -21,20 +21,24 @@ interface TaskView {
   readonly status: { readonly state: string };
 }
 
-/** Starts Sealane to make one task of each kind, stops it, multiplies them in its file, and starts it again. */
-export const startSeeded = async (bench: Bench, tasks: number): Promise<SeededSystem> => {
-  const dataDir = join(bench.dir, `lookups-${tasks}`);
-  const { signal } = bench;
-  const templates = await makeTemplates(dataDir, signal);
+/**
+ * Starts Sealane to make one task of each kind, stops it, multiplies them in its file, and starts it again. The tasks are
+ * copies of rows that this version wrote itself, so it works for an earlier version with another schema as well.
+ */
+export const startSeeded = async (bench: Bench, tasks: number, name: SystemName = 'sealane'): Promise<SeededSystem> => {
+  const dataDir = join(bench.dir, `lookups-${name}-${tasks}`);
+  const options: StartOptions = { dataDir, signal: bench.signal, before: bench.before };
+  const templates = await makeTemplates(name, options);
   const seed: Seed = { tasks, templates, newest: new Date() };
   const ids = seedStore(databaseIn(dataDir), seed);
-  const system = await startSystem('sealane', { dataDir, signal });
+  const system = await startSystem(name, options);
   return { system, seed, ids, [Symbol.asyncDispose]: () => system[Symbol.asyncDispose]() };
 };
 
-const makeTemplates = async (dataDir: string, signal: AbortSignal): Promise<Seed['templates']> => {
-  await using system = await startSystem('sealane', { dataDir, signal });
+const makeTemplates = async (name: SystemName, options: StartOptions): Promise<Seed['templates']> => {
+  await using system = await startSystem(name, options);
   const { port } = system;
+  const { signal } = options;
   const send = async (text: string, state: string): Promise<string> => {
     const { task } = (await call(port, 'SendMessage', { message: userMessage(`template-${state}`, text) }, signal)) as {
       readonly task: TaskView;

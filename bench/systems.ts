@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+import { serviceIn, THIS_CHECKOUT } from './checkout.ts';
 import { within } from './load.ts';
 import { BENCH_KEY } from './requests.ts';
 
-export type SystemName = 'sealane' | 'sdk-sqlite' | 'sdk-memory' | 'bare';
+/** `before` is an earlier version of Sealane, in a checkout of its own. */
+export type SystemName = 'sealane' | 'before' | 'sdk-sqlite' | 'sdk-memory' | 'bare';
 
 /** A server under test: a child process of its own. */
 export interface System extends AsyncDisposable {
@@ -23,6 +25,8 @@ export interface StartOptions {
   /** A directory of its own, on the disk that is to be measured. */
   readonly dataDir: string;
   readonly signal: AbortSignal;
+  /** The checkout of the system `before`. */
+  readonly before?: string | undefined;
   /** Also listen for gRPC, where the system can. */
   readonly grpc?: boolean;
   /** More environment: probes and shims. */
@@ -33,25 +37,37 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** How each system is started on a port: the arguments of `node`. */
-const COMMANDS: Readonly<Record<SystemName, (port: number, dataDir: string, grpcPort: number) => readonly string[]>> = {
-  sealane: (port, dataDir, grpcPort) => [
-    fileOf('../packages/sealane/bin/sealane.mjs'),
-    'serve',
-    `--port=${port}`,
-    `--data-dir=${dataDir}`,
-    '--store=sqlite',
-    `--admin-key=${BENCH_KEY}`,
-    ...(grpcPort > 0 ? [`--grpc-port=${grpcPort}`] : []),
-  ],
-  'sdk-sqlite': (port, dataDir, grpcPort) => [
-    fileOf('servers/sdk.ts'),
-    String(port),
-    String(grpcPort),
-    join(dataDir, 'tasks.db'),
-  ],
-  'sdk-memory': (port, _dataDir, grpcPort) => [fileOf('servers/sdk.ts'), String(port), String(grpcPort)],
-  bare: (port) => [fileOf('servers/bare.ts'), String(port)],
+/** What a system is started with. */
+interface Place {
+  readonly port: number;
+  /** 0: no gRPC. */
+  readonly grpcPort: number;
+  readonly dataDir: string;
+}
+
+/** The same for every checkout. Its `bin` runs the build if that is younger than the sources, and otherwise the sources. */
+const sealaneIn = (checkout: string, { port, grpcPort, dataDir }: Place): readonly string[] => [
+  serviceIn(checkout),
+  'serve',
+  `--port=${port}`,
+  `--data-dir=${dataDir}`,
+  '--store=sqlite',
+  `--admin-key=${BENCH_KEY}`,
+  ...(grpcPort > 0 ? [`--grpc-port=${grpcPort}`] : []),
+];
+
+const SDK = fileOf('servers/sdk.ts');
+
+/** How each system is started: the arguments of `node`. */
+const COMMANDS: Readonly<Record<SystemName, (place: Place, before: string | undefined) => readonly string[]>> = {
+  sealane: (place) => sealaneIn(THIS_CHECKOUT, place),
+  before: (place, before) => {
+    if (before === undefined) throw new Error('There is no earlier version to start. Name its checkout: --before DIR');
+    return sealaneIn(before, place);
+  },
+  'sdk-sqlite': ({ port, grpcPort, dataDir }) => [SDK, String(port), String(grpcPort), join(dataDir, 'tasks.db')],
+  'sdk-memory': ({ port, grpcPort }) => [SDK, String(port), String(grpcPort)],
+  bare: ({ port }) => [fileOf('servers/bare.ts'), String(port)],
 };
 
 /** Starts a system and waits until it says that it is ready. */
@@ -62,7 +78,7 @@ export const startSystem = async (name: SystemName, options: StartOptions): Prom
   const port = await freePort();
   const grpcPort = options.grpc ? await freePort() : 0;
   const log = join(dataDir, 'stderr.log');
-  const child = run(COMMANDS[name](port, dataDir, grpcPort), log, options.env);
+  const child = run(COMMANDS[name]({ port, grpcPort, dataDir }, options.before), log, options.env);
   try {
     await within(readyLine(child, ` ready on http://127.0.0.1:${port}`), START_TIMEOUT_MS, signal);
   } catch (error) {
