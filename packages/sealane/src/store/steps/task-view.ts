@@ -35,10 +35,13 @@ const inScope = (scope: Scope, row: FactsRow): boolean =>
     row.tenant === scope.tenant &&
     (scope.agent === undefined || row.agent === scope.agent));
 
+/** Nobody finds a removed task, not even by the name that its row has now. */
+const isVisible = (scope: Scope, row: FactsRow): boolean => row.removed_id === null && inScope(scope, row);
+
 /** The task of that id if the scope may see it, without its content. A foreign one is as absent as an unknown one. */
 export function* visibleTask(scope: Scope, id: string): Steps<FactsRow | undefined> {
   const row = yield* first(FACTS_BY_ID, id);
-  return row && inScope(scope, row) ? row : undefined;
+  return row && isVisible(scope, row) ? row : undefined;
 }
 
 /** The task, with its head locked: nobody writes events of it until we commit. Absent if it went away before that. */
@@ -52,13 +55,13 @@ export function* lockedTask(scope: Scope, id: string): Steps<FactsRow | undefine
 /** The task without its content, with the number of its last event, from one snapshot. */
 export function* peek(scope: Scope, id: string): Steps<TaskFacts | undefined> {
   const row = yield* first(PEEK, id);
-  return row && inScope(scope, row) ? factsOf(row, row.status_state, row.seq) : undefined;
+  return row && isVisible(scope, row) ? factsOf(row, row.status_state, row.seq) : undefined;
 }
 
 /** The whole task and the number of its last event, from one snapshot of the database. */
 export function* find(scope: Scope, id: string): Steps<StoredTask | undefined> {
   const row = yield* first(TASK_BY_ID, id);
-  return row && inScope(scope, row) ? yield* loadTask(row) : undefined;
+  return row && isVisible(scope, row) ? yield* loadTask(row) : undefined;
 }
 
 const factsOf = (row: Omit<FactsRow, 'k'>, state: string, seq: number): TaskFacts => ({
