@@ -14,25 +14,35 @@ const PROCESSES = [
   'packages/*/src/store/sqlite/**/*.test.ts',
 ];
 
-/** `unit` runs in seconds and needs nothing; `e2e` starts real processes and a real PostgreSQL. */
+/** Tests that count objects in the memory of their own process: other tests must not create or release any there. */
+const ALONE = ['packages/sealane/src/agents/finished-runs.test.ts'];
+
+/**
+ * The test files that a worker runs share its process: it loads the sources once, and not once per file. A test file
+ * closes what it opens, and restores what it changes in the process.
+ */
+const shared = { ...patient, isolate: false, unstubEnvs: true, restoreMocks: true };
+
+/** `unit` runs in seconds and needs nothing; `e2e` starts real processes and a real PostgreSQL; `alone` is isolated. */
 export default defineConfig({
   test: {
-    // Most tests wait for processes and disks: two at a time are not slower, even on two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for processes and disks: three at a time keep two cores busy.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       {
         ...source,
         test: {
-          ...patient,
+          ...shared,
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'test/architecture.test.ts'],
-          exclude: PROCESSES,
+          exclude: [...PROCESSES, ...ALONE],
         },
       },
+      { ...source, test: { ...patient, name: 'alone', include: ALONE } },
       {
         ...source,
         test: {
-          ...patient,
+          ...shared,
           name: 'e2e',
           include: ['test/**/*.test.ts', ...PROCESSES],
           exclude: ['test/architecture.test.ts', 'test/chaos/**', 'test/openclaw/**', ...LONG],

@@ -9,11 +9,6 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-import { vi } from 'vitest';
-
-// Each test starts a few processes, perhaps on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
-
 const BIN = fileURLToPath(new URL('../../bin/sealane.mjs', import.meta.url));
 
 export interface Exchange {
