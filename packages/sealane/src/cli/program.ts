@@ -24,7 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
 };
 
 /**
- * The command line as data; `main.ts` runs it. Of a command that was `typed` as the first word the others are not
+ * The command line as data; `command-line.ts` runs it. Of a command that was `typed` as the first word the others are not
  * loaded: a service that runs for months need not carry them.
  */
 export const createProgram = async (version: string, typed: readonly string[] = []): Promise<Command> => {
