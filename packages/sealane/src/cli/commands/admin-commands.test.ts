@@ -3,7 +3,8 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { setUpCli, startScriptedService, taskView, type Exchange } from '../cli-harness.fixture.ts';
+import { startScriptedService, taskView, type Exchange } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 const serviceWith = (answers: Readonly<Record<string, (exchange: Exchange) => void>>) =>
   startScriptedService((exchange) => {
@@ -16,7 +17,7 @@ describe('sealane tasks', () => {
   test('list passes its filters on and prints a table, or the page as JSON', async () => {
     const page = { tasks: [taskView('t-1', 'input-required')], next: 'abc', total: 3 };
     await using service = await serviceWith({ 'GET /admin/tasks': ({ json }) => json(page) });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     const { code, stdout, stderr } = await cli.run([
       'tasks',
       'list',
@@ -49,7 +50,7 @@ describe('sealane tasks', () => {
   });
 
   test('list refuses a state that does not exist, with the one that was meant', async () => {
-    using cli = setUpCli();
+    using cli = setUpCommandLine();
     expect(await cli.run(['tasks', 'list', '--state', 'compleated'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Did you mean completed?'),
@@ -69,7 +70,7 @@ describe('sealane tasks', () => {
         json({ events: after === 0 ? Array.from({ length: 500 }, (_, index) => event(index + 1)) : [event(501)] });
       },
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     const { code, stdout } = await cli.run(['tasks', 'show', 't-1', '--events']);
     expect(code).toBe(0);
     expect(stdout).toContain('The answer [2J is 42');
@@ -84,7 +85,7 @@ describe('sealane tasks', () => {
       'DELETE /admin/tasks/t-3': ({ json }) =>
         json({ error: { code: 'conflict', message: 'Task t-3 is open: cancel it first.' } }, 409),
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['tasks', 'cancel', 't-1', 't-2'])).toMatchObject({
       code: 0,
       stdout: 't-1  canceled\nt-2  canceled\n',
@@ -106,7 +107,7 @@ describe('sealane tasks', () => {
         setTimeout(() => (path.includes('owner=broken') ? response.destroy() : response.end()), 20);
       },
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['tasks', 'export'])).toMatchObject({ code: 0, stdout: lines });
     expect(await cli.run(['export', '--jsonl', '--output', '-'])).toMatchObject({ code: 0, stdout: lines });
     const file = join(cli.home, 'out.jsonl');
@@ -143,7 +144,7 @@ describe('sealane lanes', () => {
       'POST /admin/lanes/pause': ({ json, body }) => json({ paused: body.lane === 'echo//ann/c' }),
       'POST /admin/lanes/resume': ({ json, body }) => json({ paused: body.agent !== 'writer' }),
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect((await cli.run(['lanes'])).stdout).toMatch(
       /^echo\/\/ann\/c {2}echo {3}ann {4}2 {8}t-9 {6}yes .*\n\nPaused agents: writer$/m,
     );
@@ -187,7 +188,7 @@ describe('sealane keys', () => {
       'GET /admin/keys': ({ json }) => json({ keys: [key] }),
       'DELETE /admin/keys/hermes': ({ json }) => json(undefined, 204),
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     const args = [
       'keys',
       'create',
@@ -219,7 +220,7 @@ describe('sealane keys', () => {
 
   test('rotate-card says which key signs cards from now on, and forgets the former ones only when told', async () => {
     await using service = await serviceWith({ 'POST /admin/card-keys/rotate': ({ json }) => json({ kid: 'abc' }) });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['keys', 'rotate-card'])).toMatchObject({ code: 0, stdout: 'abc  signs agent cards\n' });
     expect(await cli.run(['keys', 'rotate-card', '--forget-former'])).toMatchObject({ code: 0 });
     expect(service.seen.map(({ body }) => body)).toEqual([{}, { forgetFormer: true }]);
@@ -230,7 +231,7 @@ describe('sealane keys', () => {
     [['--permission', 'root'], /must be read-only, guarded/],
     [['--expires', 'soon'], /must be a time like/],
   ])('create %j is refused', async (extra, told) => {
-    using cli = setUpCli();
+    using cli = setUpCommandLine();
     expect(await cli.run(['keys', 'create', 'x', ...extra])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(told),
@@ -238,7 +239,7 @@ describe('sealane keys', () => {
   });
 
   test('key prints the admin key of the data folder while nothing runs', async () => {
-    using cli = setUpCli();
+    using cli = setUpCommandLine();
     expect(await cli.run(['key'])).toMatchObject({ code: 8, stderr: expect.stringContaining('next:  sealane serve') });
     const folder = join(cli.home, '.sealane');
     mkdirSync(folder, { mode: 0o700 });
@@ -254,7 +255,7 @@ describe('sealane keys', () => {
 
 describe('sealane config', () => {
   test('check tells everything that is wrong, with lines; show tells sources', async () => {
-    using cli = setUpCli();
+    using cli = setUpCommandLine();
     const file = join(cli.home, 'my.yaml');
     writeFileSync(file, 'port: 8080\nadminKey: sl_hidden\n');
     expect(await cli.run(['config', 'check', '--config', 'my.yaml'])).toEqual({
@@ -275,7 +276,7 @@ describe('sealane config', () => {
   });
 
   test('schema is the JSON Schema of the file', async () => {
-    using cli = setUpCli();
+    using cli = setUpCommandLine();
     const schema = JSON.parse((await cli.run(['config', 'schema'])).stdout) as { properties: Record<string, unknown> };
     expect(schema.properties.port).toMatchObject({ type: 'integer', default: 7420, description: expect.any(String) });
   });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { setUpCli, startScriptedService } from '../cli-harness.fixture.ts';
+import { startScriptedService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
 
@@ -21,7 +22,7 @@ const page = {
 
 test('sealane approvals lists what waits, for how long, and what cannot be asked', async () => {
   await using service = await startScriptedService(({ json }) => json(page));
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stdout } = await cli.run(['approvals']);
   expect(code).toBe(0);
   expect(stdout.split('\n').slice(1, 3)).toEqual([
@@ -34,7 +35,7 @@ test('sealane approvals lists what waits, for how long, and what cannot be asked
 
 test('sealane approvals says how to get the right to decide when there is none', async () => {
   await using service = await startScriptedService(({ json }) => json({ agents: [], approvals: [], problems: [] }));
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect((await cli.run(['approvals'])).stdout).toContain('set approvals: sealane');
 });
 
@@ -47,7 +48,7 @@ test.each([
       ? json({ id: 'a/1', taskId: 't-1', agent: 'main', decision })
       : json({ error: { code: 'not-found', message: 'Nothing with the id "x" waits.' } }, 404),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['approvals', verb, 'a/1'])).toMatchObject({
     code: 0,
     stdout: `${did}; task t-1 of agent main goes on\n`,

@@ -16,29 +16,32 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 
 import { setUpCli, startScriptedService, startService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 /** Nobody listens there, whatever else runs on this machine. */
 const OFFLINE = { env: { SEALANE_PORT: '1' } };
 
 test('a copy never takes the place of the database that a service writes to', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const { url } = await startService(cli);
   const database = join(cli.home, '.sealane', 'sealane.db');
   for (const target of [database, '.sealane/../.sealane/sealane.db', `${database}.redo`]) {
-    expect(await cli.run(['backup', '--force', target, '--url', url])).toMatchObject({
+    expect(await line.run(['backup', '--force', target, '--url', url])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/is the database itself[^]*next: {2}sealane backup/),
     });
   }
-  expect(await cli.run(['backup', `${database}.copy`, '--url', url])).toMatchObject({ code: 0 });
+  expect(await line.run(['backup', `${database}.copy`, '--url', url])).toMatchObject({ code: 0 });
 });
 
 test('a copy is for its owner only, also when no service runs', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const { child, done } = await startService(cli);
   child.kill('SIGTERM');
   await done;
-  expect(await cli.run(['backup', 'copy.db', '--json'], OFFLINE)).toMatchObject({
+  expect(await line.run(['backup', 'copy.db', '--json'], OFFLINE)).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('"from":"file"'),
   });
@@ -47,16 +50,17 @@ test('a copy is for its owner only, also when no service runs', async () => {
 
 test('a copy that may lack the last moment says so to scripts, too', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const { child, done, url } = await startService(cli);
-  await cli.run(['send', 'hello', '--url', url]);
+  await line.run(['send', 'hello', '--url', url]);
   child.kill('SIGKILL');
   await done;
   const database = join(cli.home, '.sealane', 'sealane.db');
   rmSync(`${database}.redo`);
   const warning = expect.stringContaining('sealane.db.redo is missing');
-  const made = await cli.run(['backup', 'copy.db', '--json'], OFFLINE);
+  const made = await line.run(['backup', 'copy.db', '--json'], OFFLINE);
   expect(JSON.parse(made.stdout)).toMatchObject({ from: 'file', warning });
-  const restored = await cli.run(['restore', database, '--data-dir', 'other', '--json']);
+  const restored = await line.run(['restore', database, '--data-dir', 'other', '--json']);
   expect(JSON.parse(restored.stdout)).toMatchObject({ kept: null, warning });
 });
 
@@ -88,7 +92,7 @@ test('a place that cannot be written is told in words', async () => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
     response.end('{}\n');
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   mkdirSync(join(cli.home, 'folder'));
   const write = (target: string) => cli.run(['tasks', 'export', '--force', '--output', target]);
   expect(await write('absent/x.jsonl')).toMatchObject({
@@ -104,11 +108,12 @@ test('a place that cannot be written is told in words', async () => {
 
 test('a database of another program, or of a newer version, is not put in the place of a good one', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const { child, done, url } = await startService(cli);
-  await cli.run(['send', 'keep me', '--url', url]);
+  await line.run(['send', 'keep me', '--url', url]);
   child.kill('SIGTERM');
   await done;
-  expect(await cli.run(['backup', 'newer.db'], OFFLINE)).toMatchObject({ code: 0 });
+  expect(await line.run(['backup', 'newer.db'], OFFLINE)).toMatchObject({ code: 0 });
   {
     using newer = new DatabaseSync(join(cli.home, 'newer.db'));
     newer.exec('PRAGMA user_version = 999');
@@ -117,11 +122,11 @@ test('a database of another program, or of a newer version, is not put in the pl
   }
   const database = join(cli.home, '.sealane', 'sealane.db');
   const before = readFileSync(database);
-  expect(await cli.run(['restore', 'newer.db'])).toMatchObject({
+  expect(await line.run(['restore', 'newer.db'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('was written by a newer Sealane (schema 999'),
   });
-  expect(await cli.run(['restore', 'foreign.db'])).toMatchObject({
+  expect(await line.run(['restore', 'foreign.db'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('is a database, but not one of Sealane'),
   });
@@ -130,7 +135,7 @@ test('a database of another program, or of a newer version, is not put in the pl
 });
 
 test.runIf(process.platform !== 'win32')('a restore from a pipe is refused, and waits for nobody', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   execFileSync('mkfifo', [join(cli.home, 'pipe')]);
   expect(await cli.run(['restore', 'pipe'])).toMatchObject({
     code: 2,
@@ -142,6 +147,7 @@ test.runIf(process.platform !== 'win32')(
   'a pipe or a folder is not replaced by a copy, with --force or without',
   async () => {
     using cli = setUpCli();
+    using line = setUpCommandLine(cli);
     const { url } = await startService(cli);
     execFileSync('mkfifo', [join(cli.home, 'pipe')]);
     symlinkSync('pipe', join(cli.home, 'link'));
@@ -159,14 +165,14 @@ test.runIf(process.platform !== 'win32')(
       ] as const)
         for (const force of [[], ['--force']]) {
           const typed = words.map((word) => (word === 'TARGET' ? target : word));
-          expect(await cli.run([...typed, ...force, '--url', url])).toMatchObject({
+          expect(await line.run([...typed, ...force, '--url', url])).toMatchObject({
             code: 1,
             stderr: `error: ${target} is ${kind}.\nnext:  ${next}\n`,
           });
         }
     expect(statSync(join(cli.home, 'pipe')).isFIFO()).toBe(true);
     expect(lstatSync(join(cli.home, 'link')).isSymbolicLink()).toBe(true);
-    expect(await cli.run(['export', '--output', 'link-to-file', '--force', '--url', url])).toMatchObject({
+    expect(await line.run(['export', '--output', 'link-to-file', '--force', '--url', url])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/link-to-file is a link\.\nnext: {2}name the file itself/),
     });

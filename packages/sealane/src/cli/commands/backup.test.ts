@@ -5,20 +5,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 
 import { setUpCli, startScriptedService, startService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 test('a backup of a running service can be restored, and what was there is kept', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const first = await startService(cli);
-  await cli.run(['send', 'before', '--url', first.url]);
+  await line.run(['send', 'before', '--url', first.url]);
   const backup = join(cli.home, 'copy.db');
-  expect(await cli.run(['backup', 'copy.db', '--url', first.url])).toEqual({
+  expect(await line.run(['backup', 'copy.db', '--url', first.url])).toEqual({
     code: 0,
     stdout: '1 tasks copied to copy.db, and the copy checked\n',
     stderr: '',
   });
   expect(statSync(backup).mode & 0o777).toBe(0o600);
-  await cli.run(['send', 'after', '--url', first.url]);
-  const refused = await cli.run(['restore', 'copy.db']);
+  await line.run(['send', 'after', '--url', first.url]);
+  const refused = await line.run(['restore', 'copy.db']);
   expect(refused).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
@@ -28,7 +30,7 @@ test('a backup of a running service can be restored, and what was there is kept'
   first.child.kill('SIGTERM');
   await first.done;
 
-  const { code, stdout } = await cli.run(['restore', 'copy.db', '--json']);
+  const { code, stdout } = await line.run(['restore', 'copy.db', '--json']);
   expect(code).toBe(0);
   const { kept, tasks } = JSON.parse(stdout) as { kept: string; tasks: number };
   expect(tasks).toBe(1);
@@ -39,7 +41,7 @@ test('a backup of a running service can be restored, and what was there is kept'
   };
   expect(count(kept)).toBe(2);
   const second = await startService(cli);
-  const list = JSON.parse((await cli.run(['tasks', '--json', '--url', second.url])).stdout) as { total: number };
+  const list = JSON.parse((await line.run(['tasks', '--json', '--url', second.url])).stdout) as { total: number };
   expect(list.total).toBe(1);
   second.child.kill('SIGTERM');
   await second.done;
@@ -47,36 +49,38 @@ test('a backup of a running service can be restored, and what was there is kept'
 
 test('a backup without a service reads the file itself, log included', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const service = await startService(cli);
-  await cli.run(['send', 'hello', '--url', service.url]);
+  await line.run(['send', 'hello', '--url', service.url]);
   service.child.kill('SIGKILL');
   await service.done;
   const env = { SEALANE_PORT: '1' };
-  expect(await cli.run(['backup', 'copy.db'], { env })).toMatchObject({
+  expect(await line.run(['backup', 'copy.db'], { env })).toMatchObject({
     code: 0,
     stdout: '1 tasks copied to copy.db, and the copy checked\n',
   });
-  expect(await cli.run(['backup', 'copy.db'], { env })).toMatchObject({
+  expect(await line.run(['backup', 'copy.db'], { env })).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/exists already[^]*--force/),
   });
-  expect(await cli.run(['backup', 'copy.db', '--force', '--json'], { env })).toMatchObject({
+  expect(await line.run(['backup', 'copy.db', '--force', '--json'], { env })).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('"from":"file"'),
   });
-  expect(await cli.run(['backup', 'other.db', '--data-dir', 'nowhere'], { env })).toMatchObject({ code: 8 });
-  expect(await cli.run(['backup', 'other.db'], { env: { ...env, SEALANE_STORE: 'postgres://db/x' } })).toMatchObject({
+  expect(await line.run(['backup', 'other.db', '--data-dir', 'nowhere'], { env })).toMatchObject({ code: 8 });
+  expect(await line.run(['backup', 'other.db'], { env: { ...env, SEALANE_STORE: 'postgres://db/x' } })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('pg_dump'),
   });
-  expect(await cli.run(['restore', 'copy.db'])).toMatchObject({ code: 0 });
+  expect(await line.run(['restore', 'copy.db'])).toMatchObject({ code: 0 });
   expect(readdirSync(cli.home).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
 });
 
 test('a database that another process has open, out of reach, is not copied behind its back', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const service = await startService(cli);
-  const { code, stderr } = await cli.run(['backup', 'copy.db'], { env: { SEALANE_PORT: '1' } });
+  const { code, stderr } = await line.run(['backup', 'copy.db'], { env: { SEALANE_PORT: '1' } });
   expect(code).toBe(6);
   expect(stderr).toMatch(new RegExp(`Process ${service.child.pid} has .* open[^]*--url`));
   service.child.kill('SIGTERM');
@@ -84,7 +88,7 @@ test('a database that another process has open, out of reach, is not copied behi
 });
 
 test('a copy that is cut short or damaged is refused, and leaves no file', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const good = join(cli.home, 'good.db');
   {
     using database = new DatabaseSync(good);
@@ -103,7 +107,7 @@ test('a copy that is cut short or damaged is refused, and leaves no file', async
     response.write(isShort ? bytes.subarray(0, 8192) : damaged);
     setTimeout(() => (isShort ? response.destroy() : response.end()), 20);
   });
-  using remote = setUpCli(service);
+  using remote = setUpCommandLine(service);
   expect(await remote.run(['backup', 'copy.db'])).toMatchObject({ code: 6 });
   expect(await remote.run(['backup', 'copy.db'])).toMatchObject({
     code: 1,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { setUpCli, startScriptedService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 interface Report {
   readonly ok: boolean;
@@ -47,7 +48,7 @@ test('all is well beside a running service', async () => {
 });
 
 test('each thing that is wrong comes with what to type', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const folder = join(cli.home, '.sealane');
   mkdirSync(folder);
   chmodSync(folder, 0o755);
@@ -67,7 +68,7 @@ test('each thing that is wrong comes with what to type', async () => {
 });
 
 test('while no service runs, a database that would keep it from starting is seen', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const folder = join(cli.home, '.sealane');
   mkdirSync(folder, { mode: 0o700 });
   writeFileSync(join(folder, 'sealane.db'), 'Dear grandmother,\n'.repeat(100));
@@ -79,7 +80,7 @@ test('while no service runs, a database that would keep it from starting is seen
 });
 
 test('a data folder on a disk that is not mounted is not told as one that will be made', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   symlinkSync(join(cli.home, 'stick', 'sealane'), join(cli.home, '.sealane'));
   const { stdout } = await cli.run(['doctor']);
   expect(stdout).toMatch(/✗ data folder .*stick.* is not there\n +next: mount or make it/);
@@ -97,7 +98,7 @@ test('a wrong key, an ill store and an ill agent are seen', async () => {
       });
     else json(path === '/healthz' ? { status: 'ok' } : { version: '1', store: 'SQLite' });
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stdout } = await cli.run(['doctor']);
   expect(code).toBe(1);
   expect(stdout).toMatch(
@@ -109,7 +110,7 @@ test('a wrong key, an ill store and an ill agent are seen', async () => {
 });
 
 test('a PostgreSQL that does not answer is told, without its password', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const env = { SEALANE_STORE: 'postgres://me:secret@127.0.0.1:9/x' };
   const { code, stdout } = await cli.run(['doctor', '--json'], { env });
   expect(code).toBe(1);

@@ -10,7 +10,7 @@ import {
   type ScriptedRequest,
 } from '#agents/openclaw/gateway/scripted-gateway.fixture';
 
-import { setUpCli, type CliSetup } from '../cli-harness.fixture.ts';
+import { setUpCommandLine, type CommandLine } from '../command-line.fixture.ts';
 
 const TOKEN = 'tok-very-secret-42';
 
@@ -35,7 +35,7 @@ const openGateway = (script: (request: ScriptedRequest) => ScriptedReply | undef
 
 const portOf = ({ url }: ScriptedGateway): number => Number(new URL(url).port);
 
-const writeOpenclaw = (cli: CliSetup, config: string): string => {
+const writeOpenclaw = (cli: CommandLine, config: string): string => {
   const file = join(cli.home, '.openclaw', 'openclaw.json');
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, config);
@@ -45,10 +45,10 @@ const writeOpenclaw = (cli: CliSetup, config: string): string => {
 const configFor = (port: number, token = TOKEN): string =>
   `{\n  // by hand\n  gateway: { port: ${port}, auth: { mode: 'token', token: '${token}', }, },\n}\n`;
 
-const run = (cli: CliSetup, args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+const run = (cli: CommandLine, args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   cli.run(args, { env: { ...NO_OPENCLAW, ...env } });
 
-const at = (cli: CliSetup, name: string): string => join(cli.home, '.sealane', name);
+const at = (cli: CommandLine, name: string): string => join(cli.home, '.sealane', name);
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 
 interface Result {
@@ -65,7 +65,7 @@ const levels = (stdout: string) => (JSON.parse(stdout) as Result).checks.map(({ 
 
 test('OpenClaw is found, its configuration written and checked, and the token never shown', async () => {
   await using gateway = await openGateway();
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const openclaw = writeOpenclaw(cli, configFor(portOf(gateway)));
   const { code, stdout, stderr } = await run(cli, ['init']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -96,7 +96,7 @@ test('OpenClaw is found, its configuration written and checked, and the token ne
 
 test('--json tells the same as data', async () => {
   await using gateway = await openGateway();
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   writeOpenclaw(cli, configFor(portOf(gateway)));
   const { code, stdout } = await run(cli, ['init', '--json', '--agent', 'support', '--data-dir', 'here']);
   expect(code).toBe(0);
@@ -125,7 +125,7 @@ test('--json tells the same as data', async () => {
 
 test('a token that OpenClaw takes from a variable is taken from there', async () => {
   await using gateway = await openGateway();
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   writeOpenclaw(cli, configFor(portOf(gateway), '${OPENCLAW_GATEWAY_TOKEN}'));
   const unset = await run(cli, ['init', '--json', '--data-dir', 'unset']);
   expect([unset.code, levels(unset.stdout)]).toEqual([7, [['token', 'failed']]]);
@@ -145,7 +145,7 @@ test('a token that OpenClaw takes from a variable is taken from there', async ()
 
 test('a configuration that exists is kept, unless --force; then a copy is', async () => {
   await using gateway = await openGateway();
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   writeOpenclaw(cli, configFor(portOf(gateway)));
   mkdirSync(at(cli, ''), { mode: 0o700 });
   writeFileSync(at(cli, 'sealane.yaml'), 'port: 7421\n');
@@ -173,7 +173,7 @@ test('a configuration that exists is kept, unless --force; then a copy is', asyn
 
 test('--print shows the configuration, and writes and asks nothing', async () => {
   await using gateway = await openGateway();
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   writeOpenclaw(cli, configFor(portOf(gateway)));
   const { code, stdout } = await run(cli, ['init', '--print']);
   expect(code).toBe(0);
@@ -184,7 +184,7 @@ test('--print shows the configuration, and writes and asks nothing', async () =>
 });
 
 test('without OpenClaw it says so, and the echo agent is there to try', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const { code, stderr } = await run(cli, ['init']);
   expect([code, stderr]).toEqual([
     8,
@@ -198,7 +198,7 @@ test('without OpenClaw it says so, and the echo agent is there to try', async ()
 });
 
 test('a program without a configuration is seen, and what is missing is said', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const program = join(cli.home, 'bin', 'openclaw');
   mkdirSync(dirname(program));
   writeFileSync(program, '#!/bin/sh\nexit 1\n');
@@ -237,7 +237,7 @@ test.each([
   ],
 ])('%s: it is told with what to do, and the configuration is written', async (_name, expected, told, reply) => {
   await using gateway = await openGateway(({ method }) => (method === reply.method ? reply : undefined));
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   writeOpenclaw(cli, configFor(portOf(gateway)));
   const { code, stdout, stderr } = await run(cli, ['init']);
   expect({ code, stderr, stdout }).toEqual({ code: expected, stderr: '', stdout: expect.stringMatching(told) });
@@ -248,7 +248,7 @@ test.each([
 test('a Gateway that is down: how to start it; --no-check does not ask it', async () => {
   const gateway = await openGateway();
   await gateway[Symbol.asyncDispose]();
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   writeOpenclaw(cli, configFor(portOf(gateway)));
   const { code, stdout } = await run(cli, ['init']);
   expect([code, stdout]).toEqual([
@@ -264,7 +264,7 @@ test('doctor looks at the Gateway of each agent, and warns of trusted callers', 
   await using gateway = await openGateway(({ method }) =>
     method === 'config.get' ? { payload: { config: { tools: { deny: ['message'] } } } } : undefined,
   );
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   mkdirSync(at(cli, ''), { mode: 0o700 });
   writeFileSync(
     at(cli, 'sealane.yaml'),

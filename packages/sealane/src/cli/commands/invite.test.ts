@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 import { setUpCli, startScriptedService, startService, type CliSetup } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 const CURL = `#!${process.execPath}
 const words = process.argv.slice(2).filter((word) => word !== '-sS');
@@ -111,7 +112,7 @@ test.each([
     { name: 'one', default: false },
     { name: 'two', default: true },
   ]);
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stderr } = await cli.run(['invite', 'bob', ...words]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('is plain HTTP') });
   expect(service.seen[1]?.body).toEqual({ name: 'bob', agents: ['two'], ...expected });
@@ -130,14 +131,14 @@ test.each([
   ['a time that is none', ['--expires', 'soon'], 2, /12h, 30d or 1y/],
 ])('%s is refused with the next step', async (_name, words, expected, told) => {
   await using service = await scripted([{ name: 'one', default: true }, { name: 'two' }], 409);
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stdout, stderr } = await cli.run(['invite', 'bob', ...words]);
   expect({ code, stdout, stderr }).toEqual({ code: expected, stdout: '', stderr: expect.stringMatching(told) });
 });
 
 test('without a default agent one must be named', async () => {
   await using service = await scripted([{ name: 'one' }, { name: 'two' }]);
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['invite', 'bob'])).toMatchObject({
     code: 8,
     stderr: expect.stringMatching(
@@ -150,13 +151,13 @@ test('without a default agent one must be named', async () => {
 test('a service that does not run, and a key that is no admin key', async () => {
   const { url, [Symbol.asyncDispose]: stop } = await startScriptedService(() => {});
   await stop();
-  using nobody = setUpCli({ url });
+  using nobody = setUpCommandLine({ url });
   expect(await nobody.run(['invite', 'bob'])).toMatchObject({
     code: 6,
     stderr: expect.stringMatching(/next: {2}sealane serve/),
   });
   await using service = await scripted([]);
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['invite', 'bob', '--key', 'wrong'])).toMatchObject({
     code: 7,
     stderr: expect.stringContaining('next:'),

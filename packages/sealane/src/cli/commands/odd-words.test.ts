@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { setUpCli, startScriptedService } from '../cli-harness.fixture.ts';
+import { startScriptedService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 const unused = () =>
   startScriptedService(({ json }) => {
@@ -26,7 +27,7 @@ describe('words that would mean something else', () => {
     [['tasks', '--url', 'http://127.0.0.1:7420/?x=1'], /is not an address/],
   ])('%j is refused, and nothing is called', async (words, told) => {
     await using service = await unused();
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(told) });
     expect(service.seen).toEqual([]);
   });
@@ -37,7 +38,7 @@ describe('words that would mean something else', () => {
     [['send', 'hi', '--url', 'http://ann:secret@127.0.0.1:7420'], /^error: An address has no name[^]*next: {2}--key/],
   ])('%j is a slip of the caller and no fault of the line', async (words, told) => {
     await using service = await unused();
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(words)).toMatchObject({ code: 2, stderr: expect.stringMatching(told) });
   });
 });
@@ -50,14 +51,14 @@ test.each([
     'sealane lanes --help',
   ],
 ])('%j names the command that was meant', async (words, message, next) => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const { code, stderr } = await cli.run(['--json', ...words]);
   expect(code).toBe(2);
   expect(JSON.parse(stderr)).toEqual({ error: { code: 'usage', message, next } });
 });
 
 test('the help of a command shows all of its options, also those of every command', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   for (const words of [['send'], ['tasks', 'list'], ['backup']]) {
     const { stdout } = await cli.run([...words, '--help']);
     for (const option of ['--url <url>', '--key <key>', '--data-dir <folder>', '--json'])
@@ -71,7 +72,7 @@ test('what is not found, or refused as wrong, comes with the list or the help of
       ? json({ error: { code: 'not-found', message: 'There is no key "x".' } }, 404)
       : json({ error: { code: 'invalid-params', message: 'name is too long.' } }, 400),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['keys', 'revoke', 'x'])).toMatchObject({
     code: 8,
     stderr: 'error: There is no key "x".\nnext:  sealane keys list\n',
@@ -86,7 +87,7 @@ test('a name that is taken comes with what frees it', async () => {
   await using service = await startScriptedService(({ json }) =>
     json({ error: { code: 'conflict', message: 'There is already a key "ann".' } }, 409),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['keys', 'create', 'ann'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('next:  sealane keys revoke ann '),
@@ -99,7 +100,7 @@ test('of several tasks, each is done that can be; what was done and what was not
     if (id === 't-1' || id === 't-4') json(undefined, 204);
     else json({ error: { code: 'task-not-found', message: `There is no task "${id}".` } }, 404);
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['tasks', 'delete', 't-1', 't-2', 't-3', 't-4'])).toEqual({
     code: 8,
     stdout: 't-1  deleted\nt-4  deleted\n',
@@ -124,7 +125,7 @@ test('a full page of lanes comes with the command for the next one, filters incl
   await using service = await startScriptedService(({ json }) =>
     json({ lanes: [lane('echo//ann/1'), lane(long)], pausedAgents: [] }),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { stdout, stderr } = await cli.run(['lanes', 'list', '--owner', 'ann', '--limit', '2']);
   expect(stdout).toContain(`${long}  echo`);
   expect(stderr).toContain(`sealane lanes list --limit 2 --owner ann --after ${long}`);

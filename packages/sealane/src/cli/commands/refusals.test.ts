@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { setUpCli, startScriptedService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 test.each([
   ['a wrong key', 401, undefined, {}, 7, /does not know this key[^]*next: {2}sealane key/],
@@ -38,7 +39,7 @@ test.each([
   ],
 ])('%s is told with its cause and the next step', async (_name, status, body, headers, expected, told) => {
   await using service = await startScriptedService(({ json }) => json(body ?? 'plain', status, headers));
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stderr } = await cli.run(['tasks', 'list']);
   expect({ code, stderr }).toEqual({ code: expected, stderr: expect.stringMatching(told) });
 });
@@ -55,7 +56,7 @@ test('no agent of that name', async () => {
       },
     }),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['send', '--agent', 'x', 'hello'])).toMatchObject({
     code: 8,
     stderr: expect.stringMatching(/Known agents: echo\.\nnext: {2}sealane doctor/),
@@ -65,7 +66,7 @@ test('no agent of that name', async () => {
 test('a service that does not run', async () => {
   const { url, [Symbol.asyncDispose]: stop } = await startScriptedService(() => {});
   await stop();
-  using cli = setUpCli({ url });
+  using cli = setUpCommandLine({ url });
   expect(await cli.run(['send', 'hello'])).toMatchObject({
     code: 6,
     stderr: expect.stringMatching(/not running there[^]*next: {2}sealane serve/),
@@ -95,7 +96,7 @@ test.runIf(process.platform !== 'win32')(
 );
 
 test('an address that can never work is not tried again and again', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   expect(await cli.run(['send', 'hello', '--key', 'x', '--url', 'http://127.0.0.1:9'])).toMatchObject({
     code: 6,
     stderr: expect.stringContaining('bad port'),
@@ -108,7 +109,7 @@ test('an address that can never work is not tried again and again', async () => 
 
 test('TLS to a service without it', async () => {
   await using service = await startScriptedService(({ json }) => json({}));
-  using cli = setUpCli({ url: service.url.replace('http', 'https') });
+  using cli = setUpCommandLine({ url: service.url.replace('http', 'https') });
   expect(await cli.run(['tasks'])).toMatchObject({
     code: 6,
     stderr: expect.stringMatching(/does not speak TLS[^]*--url http:/),
@@ -117,12 +118,12 @@ test('TLS to a service without it', async () => {
 
 test('an answer that is not JSON', async () => {
   await using service = await startScriptedService(({ response }) => response.end('<html>'));
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['tasks'])).toMatchObject({ code: 1, stderr: expect.stringContaining('check --url') });
 });
 
 test('wrong usage has exit code 2 and names the help of the command, as JSON too', async () => {
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   expect(await cli.run(['sned', 'x'])).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Did you mean send[^]*next: {2}sealane --help/),
@@ -134,6 +135,10 @@ test('wrong usage has exit code 2 and names the help of the command, as JSON too
   expect(JSON.parse((await cli.run(['tasks', 'show', '--json'])).stderr)).toMatchObject({
     error: { code: 'usage', next: 'sealane tasks show --help' },
   });
+});
+
+test('a call of send without words on its command line or on standard input is wrong usage', async () => {
+  using cli = setUpCli();
   expect(await cli.run(['send'])).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing to send') });
 });
 
@@ -174,7 +179,7 @@ test("the data folder's admin key goes to this machine, and to no other", async 
 
 test('a configuration that is wrong says how a call goes through without it', async () => {
   await using service = await startScriptedService(({ json }) => json({ keys: [] }));
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   mkdirSync(join(cli.home, '.sealane'), { mode: 0o700 });
   writeFileSync(join(cli.home, '.sealane', 'sealane.yaml'), 'port: seven\n');
   expect(await cli.run(['keys', '--url', service.url])).toMatchObject({

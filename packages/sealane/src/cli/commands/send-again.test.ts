@@ -5,17 +5,19 @@ import { createServer as createHttpServer } from 'node:http';
 import { expect, test } from 'vitest';
 
 import { frames, setUpCli, startScriptedService, startService, TEST_KEY } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 test('the same message under the same idempotency key is the same task, waiting or not; another is refused', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const { url } = await startService(cli);
-  const send = (...words: readonly string[]) => cli.run(['send', '--idempotency-key', 'k-1', '--url', url, ...words]);
+  const send = (...words: readonly string[]) => line.run(['send', '--idempotency-key', 'k-1', '--url', url, ...words]);
   const first = await send('--no-wait', 'hello');
   expect(first).toMatchObject({ code: 0 });
   expect(await send('--no-wait', 'hello')).toMatchObject({ code: 0, stdout: first.stdout });
   expect(await send('hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
   expect(await send('something else')).toMatchObject({ code: 1, stderr: expect.stringContaining('Idempotency-Key') });
-  const { stdout } = await cli.run(['tasks', 'list', '--json', '--url', url]);
+  const { stdout } = await line.run(['tasks', 'list', '--json', '--url', url]);
   expect(JSON.parse(stdout)).toMatchObject({ total: 1 });
 });
 
@@ -54,7 +56,7 @@ test('a service that took the message and went away is waited for, under the sam
 
 test('a message handed in over a line that broke comes with the key that finds out', async () => {
   await using service = await startScriptedService(({ response }) => void response.destroy());
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stderr } = await cli.run(['send', '--no-wait', 'hello']);
   expect(code).toBe(6);
   expect(stderr).toContain(`sealane send --idempotency-key ${String(service.seen[0]?.headers['idempotency-key'])} `);
@@ -66,14 +68,14 @@ test('an answer that breaks in the middle is a broken line, not something else t
     response.write('{"tasks":');
     setTimeout(() => response.destroy(), 20);
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['tasks', 'list'])).toMatchObject({ code: 6, stderr: expect.stringContaining('broke') });
 });
 
 test('a watch on a service that is not there is told at once', async () => {
   const { url, [Symbol.asyncDispose]: stop } = await startScriptedService(() => {});
   await stop();
-  using cli = setUpCli({ url });
+  using cli = setUpCommandLine({ url });
   const { code, stderr } = await cli.run(['watch', 't-1', '--key', TEST_KEY]);
   expect(code).toBe(6);
   expect(stderr).toMatch(/not running there[^]*next: {2}sealane serve/);
@@ -97,7 +99,7 @@ test('next steps lead to the service and the folder that the call was told', asy
       ? result(frames.task('submitted'))
       : json({ error: { code: 'task-not-found', message: 'There is no task t-2.' } }, 404),
   );
-  using cli = setUpCli();
+  using cli = setUpCommandLine();
   const where = ['--url', service.url, '--data-dir', 'my data'];
   expect(await cli.run(['send', '--no-wait', 'hi', '--key', TEST_KEY, ...where])).toMatchObject({
     code: 0,
@@ -123,7 +125,7 @@ test('a service that asks for more patience than anybody has is not waited for; 
     stream.event(1, frames.task('working'));
     setTimeout(() => stream.breakOff(), 20);
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['send', 'hi'])).toMatchObject({
     code: 6,
     stderr: expect.stringMatching(/error: Not now\.\nnext: {2}The task goes on\. Watch: sealane watch t-1 --from 1/),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { frames, setUpCli, startScriptedService, type Exchange } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 /** A service whose stream of a send tells these frames, numbered from 1, and ends. */
 const telling = (...told: readonly unknown[]) =>
@@ -58,7 +59,7 @@ describe('sealane send', () => {
         // Left open: the last word of the turn is enough.
       }
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     const { code, stdout, stderr } = await cli.run(['send', 'hello']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'one two three\n' });
     expect(stderr).toMatch(/Trying again in 0\.25 s/);
@@ -81,7 +82,7 @@ describe('sealane send', () => {
         told(exchange, frames.status('completed'));
       }
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['send', 'hello'])).toMatchObject({ code: 0, stdout: 'one two three\n' });
   });
 
@@ -95,7 +96,7 @@ describe('sealane send', () => {
       stream.event(1, frames.task('completed', { artifacts: [{ artifactId: 'a', parts: [{ text: 'once' }] }] }));
       stream.end();
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['send', 'hello'])).toMatchObject({ code: 0, stdout: 'once\n' });
     const [first, second] = service.seen;
     expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
@@ -113,7 +114,7 @@ describe('sealane send', () => {
     ['rejected', 'not my job', 5, /^error: The task was rejected: not my job/],
   ])('a task that is %s has its own exit code', async (state, said, expected, told) => {
     await using service = await telling(frames.task('submitted'), frames.status(state, said));
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     const { code, stderr } = await cli.run(['send', 'hello']);
     expect(code).toBe(expected);
     expect(stderr).toMatch(told);
@@ -121,7 +122,7 @@ describe('sealane send', () => {
 
   test('a question is printed with the command that answers it', async () => {
     await using service = await telling(frames.task('submitted'), frames.status('input-required', 'Which colour?'));
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     const { code, stdout, stderr } = await cli.run(['send', 'paint']);
     expect({ code, stdout }).toEqual({ code: 3, stdout: 'Which colour?\n' });
     expect(stderr).toContain("sealane send --task t-1 '…'");
@@ -133,7 +134,7 @@ describe('sealane send', () => {
       frames.status('working'),
       frames.status('completed', 'painted'),
     );
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['send', '--task', 't-1', 'blue'])).toEqual({ code: 0, stdout: 'painted\n', stderr: '' });
     expect(service.seen[0]?.body.params).toMatchObject({ message: { taskId: 't-1' } });
   });
@@ -142,7 +143,7 @@ describe('sealane send', () => {
     await using service = await telling({
       message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }, { data: { a: 1 } }] },
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['send', '--agent', 'a/b', 'hello'])).toEqual({
       code: 0,
       stdout: 'hi\n{"a":1}\n',
@@ -153,7 +154,7 @@ describe('sealane send', () => {
 
   test('--no-wait prints the id of the task and waits for nothing', async () => {
     await using service = await startScriptedService((exchange) => exchange.result(frames.task('submitted')));
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(
       await cli.run(['send', '--no-wait', '--quiet', '--context', 'c-7', '--idempotency-key', 'k-1', 'hello']),
     ).toEqual({ code: 0, stdout: 't-1\n', stderr: '' });
@@ -214,7 +215,7 @@ describe('sealane send', () => {
       stream.event(3, frames.status('failed', 'broken'));
       stream.end();
     });
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     const { code, stdout, stderr } = await cli.run(['send', '--json', 'hello']);
     const lines = stdout
       .trim()
@@ -239,7 +240,7 @@ describe('sealane send', () => {
       { url: 'https://files.example/y', mediaType: 'text/csv' },
     ];
     await using service = await telling(frames.task('completed', { artifacts: [{ artifactId: 'a', parts }] }));
-    using cli = setUpCli(service);
+    using cli = setUpCommandLine(service);
     expect(await cli.run(['send', 'x'])).toMatchObject({
       stdout: 'see:\n[file, x.png, image/png, 3 bytes]\n[file, text/csv, https://files.example/y]\n',
     });

@@ -6,15 +6,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { setUpCli, startService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 test('serve prints one ready line and what to try next, and all of that works', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const service = await startService(cli);
   const [, command] = /try it {4}sealane (.*)\n/.exec(await service.saw(/(try it .*\n)/)) ?? [];
-  expect(await cli.run((command ?? '').split(' '))).toMatchObject({ code: 0, stdout: 'hello\n' });
+  expect(await line.run((command ?? '').split(' '))).toMatchObject({ code: 0, stdout: 'hello\n' });
   expect(statSync(join(cli.home, '.sealane')).mode & 0o777).toBe(0o700);
   const key = readFileSync(join(cli.home, '.sealane', 'admin.key'), 'utf8');
-  expect(await cli.run(['key'])).toMatchObject({ stdout: key });
+  expect(await line.run(['key'])).toMatchObject({ stdout: key });
   service.child.kill('SIGTERM');
   const { code, stdout } = await service.done;
   expect(code).toBe(0);
@@ -24,33 +26,36 @@ test('serve prints one ready line and what to try next, and all of that works', 
 
 test('a key that was given by a flag is asked for in what to try next, because no other command could find it', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const service = await startService(cli, ['--admin-key', 'sl_given']);
   const said = await service.saw(/(try it [^]*the key .*\n)/);
   const [, command = ''] = /try it {4}sealane (.*)\n/.exec(said) ?? [];
   expect(said).toContain('the key   the one of --admin-key\n');
   const words = command.split(' ').map((word) => (word === 'KEY' ? 'sl_given' : word));
-  expect(await cli.run(words)).toMatchObject({ code: 0, stdout: 'hello\n' });
+  expect(await line.run(words)).toMatchObject({ code: 0, stdout: 'hello\n' });
   service.child.kill('SIGTERM');
   await service.done;
 });
 
 test('what to try next works also where the service listens on every address', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const service = await startService(cli, ['--host', '0.0.0.0', '--insecure-http']);
   const [, command = ''] = /try it {4}sealane (.*)\n/.exec(await service.saw(/(try it .*\n)/)) ?? [];
-  expect(await cli.run(command.split(' '))).toMatchObject({ code: 0, stdout: 'hello\n' });
+  expect(await line.run(command.split(' '))).toMatchObject({ code: 0, stdout: 'hello\n' });
   service.child.kill('SIGTERM');
   await service.done;
 });
 
 test('what was sent is there after a restart', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const first = await startService(cli);
-  const { stdout: id } = await cli.run(['send', '--quiet', '--no-wait', 'remember me', '--url', first.url]);
+  const { stdout: id } = await line.run(['send', '--quiet', '--no-wait', 'remember me', '--url', first.url]);
   first.child.kill('SIGINT');
   await first.done;
   const second = await startService(cli);
-  expect(await cli.run(['watch', id.trim(), '--url', second.url])).toMatchObject({
+  expect(await line.run(['watch', id.trim(), '--url', second.url])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('remember me'),
   });
@@ -60,8 +65,9 @@ test('what was sent is there after a restart', async () => {
 
 test('a second signal ends it at once, whatever still runs', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const service = await startService(cli);
-  await cli.run(['send', '--no-wait', '@sleep 60000', '--url', service.url]);
+  await line.run(['send', '--no-wait', '@sleep 60000', '--url', service.url]);
   service.child.kill('SIGTERM');
   service.child.kill('SIGTERM');
   const again = setInterval(() => service.child.kill('SIGTERM'), 50);
@@ -72,9 +78,10 @@ test('a second signal ends it at once, whatever still runs', async () => {
 
 test('no signal opens a debugger, which would need no key', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const service = await startService(cli);
   service.child.kill('SIGUSR1');
-  expect(await cli.run(['send', 'still there', '--url', service.url])).toMatchObject({ stdout: 'still there\n' });
+  expect(await line.run(['send', 'still there', '--url', service.url])).toMatchObject({ stdout: 'still there\n' });
   service.child.kill('SIGTERM');
   const { code, stderr } = await service.done;
   expect(code).toBe(0);
@@ -128,10 +135,11 @@ test('a key that others can read, and an address that others can reach, keep it 
 
 test('agents that are added to the file are taken in while it runs; a file that is wrong changes nothing', async () => {
   using cli = setUpCli();
+  using line = setUpCommandLine(cli);
   const file = join(cli.home, 'my.yaml');
   writeFileSync(file, 'agents: { one: { connector: echo, default: true } }\n');
   const service = await startService(cli, ['--config', 'my.yaml', '--admin-key', 'sl_x']);
-  const send = (agent: string) => cli.run(['send', 'hello', '--agent', agent, '--url', service.url, '--key', 'sl_x']);
+  const send = (agent: string) => line.run(['send', 'hello', '--agent', agent, '--url', service.url, '--key', 'sl_x']);
   expect(await send('two')).toMatchObject({ code: 8 });
   const log = (words: string) =>
     new Promise<void>((resolve) => {

@@ -4,7 +4,8 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 import { expect, test } from 'vitest';
 
-import { setUpCli, startScriptedService } from '../cli-harness.fixture.ts';
+import { startScriptedService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 test('an address that sends callers on is not followed: the new one is told, and gets no key', async () => {
   await using other = await startScriptedService(({ json }) => json({ tasks: [], total: 0 }));
@@ -12,7 +13,7 @@ test('an address that sends callers on is not followed: the new one is told, and
     response.writeHead(302, { location: `${other.url}/sign-in?from=tasks` });
     response.end();
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   for (const words of [['tasks'], ['send', 'hi'], ['send', '--no-wait', 'hi']]) {
     expect(await cli.run(words)).toMatchObject({
       code: 6,
@@ -32,7 +33,7 @@ test.each([
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
-    using cli = setUpCli({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    using cli = setUpCommandLine({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
     const { code, stderr } = await cli.run(['send', 'hi']);
     expect({ code, stderr }).toEqual({ code: 6, stderr: expect.stringMatching(/does not speak HTTP[^]*check --url/) });
     expect(stderr).not.toContain('Trying again');
@@ -48,7 +49,7 @@ test.each([
   ['a word', 'hello'],
 ])('JSON of somebody else (%s) is told as such by every command', async (_name, answer) => {
   await using service = await startScriptedService(({ json }) => json(answer));
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   for (const words of [
     ['tasks'],
     ['tasks', 'show', 't-1'],
@@ -81,7 +82,7 @@ test('a page that does not end is no copy and no export', async () => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.write('<html>');
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   for (const words of [['export'], ['export', '--output', 'tasks.jsonl'], ['backup', 'copy.db']])
     expect(await cli.run(words)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('check --url') });
   expect(readdirSync(cli.home)).toEqual([]);

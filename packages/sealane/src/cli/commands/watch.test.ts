@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { frames, setUpCli, startScriptedService } from '../cli-harness.fixture.ts';
+import { frames, startScriptedService } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 test('watch tells the events from the first on, over a broken line, until the task has ended', async () => {
   await using service = await startScriptedService((exchange) => {
@@ -16,7 +17,7 @@ test('watch tells the events from the first on, over a broken line, until the ta
       stream.event(6, frames.status('failed', 'no'));
     }
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stdout } = await cli.run(['watch', 't-1']);
   expect(code).toBe(1);
   expect(stdout.split('\n')).toEqual([
@@ -40,7 +41,7 @@ test('watch --from asks only for what came after, and --json prints it in lines'
     stream.event(8, frames.status('completed'));
     stream.end();
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stdout } = await cli.run(['watch', 't-1', '--from', '7', '--json']);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual({ seq: 8, ...frames.status('completed') });
@@ -52,7 +53,7 @@ test('a service that does not replay an ended task is asked for the task', async
     if (exchange.body.method === 'GetTask') exchange.result(frames.task('canceled').task);
     else exchange.json({ jsonrpc: '2.0', id: 1, error: { code: -32_004, message: 'ended' } });
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['watch', 't-1'])).toMatchObject({ code: 4, stdout: expect.stringContaining('canceled') });
 });
 
@@ -64,7 +65,7 @@ test('a task that is not there is told as such', async () => {
       error: { code: -32_001, message: 'There is no task t-2.', data: [{ '@type': 'x', reason: 'TASK_NOT_FOUND' }] },
     }),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   expect(await cli.run(['watch', 't-2'])).toEqual({
     code: 8,
     stdout: '',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { frames, setUpCli, startScriptedService, taskView } from '../cli-harness.fixture.ts';
+import { frames, startScriptedService, taskView } from '../cli-harness.fixture.ts';
+import { setUpCommandLine } from '../command-line.fixture.ts';
 
 const ESCAPE = '\u001B]0;owned\u0007\u009B2J';
 // oxlint-disable-next-line no-control-regex
@@ -12,7 +13,7 @@ test('names that agents give to things are as harmless as what they say', async 
   await using service = await startScriptedService(({ json }) =>
     json({ ...view, owner: `ann${ESCAPE}`, task: { ...view.task, contextId: `c${ESCAPE}`, artifacts } }),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stdout } = await cli.run(['tasks', 'show', 't-1']);
   expect(code).toBe(0);
   expect(stdout).toContain('artifact answer');
@@ -25,7 +26,7 @@ test('what is said along the way has no control characters, whoever said it', as
     stream.event(1, frames.task('working'));
     stream.event(2, frames.status('canceled', `enough${ESCAPE}`));
   });
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { code, stderr } = await cli.run(['send', 'hi']);
   expect(code).toBe(4);
   expect(stderr).toContain('The task was canceled: enough');
@@ -34,7 +35,7 @@ test('what is said along the way has no control characters, whoever said it', as
 
 test('JSON says the same, in letters that no terminal obeys', async () => {
   await using service = await startScriptedService(({ json }) => json({ keys: [{ name: ESCAPE }] }));
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { stdout } = await cli.run(['keys', '--json']);
   expect(stdout).not.toMatch(CONTROL);
   expect(JSON.parse(stdout)).toEqual({ keys: [{ name: ESCAPE }] });
@@ -50,7 +51,7 @@ test('a command that waits for a decision is shown whole, with what would hide i
       problems: [{ agent: 'other', problem: `down${ESCAPE}` }],
     }),
   );
-  using cli = setUpCli(service);
+  using cli = setUpCommandLine(service);
   const { stdout } = await cli.run(['approvals']);
   expect(stdout).toContain(String.raw`harmless \nrm -rf / \u{202e}# gnihton`);
   expect(stdout).not.toMatch(CONTROL);
