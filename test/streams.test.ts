@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { createEchoAgent } from 'sealane';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { answerOf, refusalOf } from './support/a2a-client.ts';
@@ -9,11 +10,40 @@ import { eventually } from './support/eventually.ts';
 import { createGateAgent } from './support/gate-agent.ts';
 import { openService, type TestService } from './support/service.ts';
 
+const gate = createGateAgent();
 let service: TestService;
 beforeAll(async () => {
-  service = await openService({ http: { heartbeatMs: 50 } });
+  service = await openService({
+    agents: {
+      echo: { connector: createEchoAgent(), default: true, public: true, concurrency: 256 },
+      gate: { connector: gate.connector },
+    },
+    http: { heartbeatMs: 50 },
+  });
 });
 afterAll(() => service.close());
+
+const CHUNKS = 100;
+
+/** A stream whose agent goes on talking until the test ends it, and for a while at least. */
+const streamTalk = async (text: string) => {
+  const sending = await service.client.with({ path: '/agents/gate' }).stream(text);
+  const run = await gate.started(text);
+  let isOver = false;
+  const talking = (async () => {
+    for (let number = 1; !isOver || number <= CHUNKS; number += 1) {
+      const artifact = { artifactId: 'answer', parts: [{ text: `chunk ${number}\n` }] };
+      await run.io.emit({ kind: 'artifact', artifact, append: number > 1 });
+      await delay(1);
+    }
+    run.end();
+  })();
+  const stop = async (): Promise<void> => {
+    isOver = true;
+    await talking;
+  };
+  return { sending, first: (await sending.next())!, stop };
+};
 
 const idsOf = (events: readonly StreamEvent[]): readonly (number | undefined)[] => events.map(({ id }) => id);
 const upTo = (last: number, from = 1): readonly number[] =>
@@ -23,10 +53,10 @@ const chunkOf = ({ artifactUpdate }: StreamEvent): string => artifactUpdate?.art
 describe('the readers of a task', () => {
   it('get the same events with the same numbers in the same order, whoever they are', async () => {
     const { client } = service;
-    const sending = await client.stream('@stream 300 1');
-    const first = (await sending.next())!;
+    const { sending, first, stop } = await streamTalk('to all');
     const id = first.task!.id;
     const others = await Promise.all([client.subscribe(id), client.subscribe(id), client.subscribe(id, 0)]);
+    await stop();
     const [sent, one, two, replayed] = await Promise.all([sending.rest(), ...others.map((stream) => stream.rest())]);
 
     const whole = replayed!;
@@ -44,14 +74,22 @@ describe('the readers of a task', () => {
 
   it('that begin at any moment miss nothing and see nothing twice', async () => {
     const { client } = service;
-    const sending = await client.stream('@stream 400 1');
-    const { task } = (await sending.next())!;
+    const { sending, first, stop } = await streamTalk('at any moment');
+    const { task } = first;
     const readers: Promise<readonly StreamEvent[]>[] = [];
+    const subscribed: Promise<unknown>[] = [];
     const isOver = sending.rest();
     for (let count = 0; count < 60; count += 1) {
       await delay(Math.random() * 8);
-      readers.push(client.subscribe(task!.id).then((stream) => stream.rest()));
+      const stream = client.subscribe(task!.id);
+      const reader = stream.then((open) => open.rest());
+      // Whoever comes too late is refused, perhaps before the others are looked at.
+      reader.catch(() => undefined);
+      subscribed.push(stream);
+      readers.push(reader);
     }
+    await Promise.all(subscribed.slice(0, 40));
+    await stop();
     await isOver;
     const whole = answerOf(await client.get(task!.id));
     for (const events of await Promise.all(readers.map((reader) => reader.catch(() => [])))) {

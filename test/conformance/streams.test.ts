@@ -2,10 +2,21 @@ import { randomUUID } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
-import { BINDINGS, type Item } from './drivers/driver.ts';
+import { createGateAgent, type GatedRun } from '../support/gate-agent.ts';
+import { BINDINGS, type Binding, type Item } from './drivers/driver.ts';
 import { answerOf, expectRefusal, sending, useWorld } from './world.ts';
 
-const world = useWorld();
+const gate = createGateAgent();
+const world = useWorld({}, { gate: { connector: gate.connector, concurrency: 256 } });
+
+/** A task whose run goes on until the test ends it. */
+const begin = async (binding: Binding): Promise<{ readonly id: string; readonly run: GatedRun }> => {
+  const text = randomUUID();
+  const { id } = await world.speak(binding).submit(text, { metadata: { executor: 'gate' } });
+  return { id, run: await gate.started(text) };
+};
+const emitChunk = ({ io }: GatedRun, text: string): Promise<void> =>
+  io.emit({ kind: 'artifact', artifact: { artifactId: 'answer', parts: [{ text }] }, append: text !== '1' });
 
 const kindOf = (item: Item | undefined): string | undefined => item && Object.keys(item)[0];
 const stateOf = ({ task, statusUpdate }: Item): unknown =>
@@ -16,7 +27,7 @@ const chunkOf = ({ artifactUpdate }: Item): string =>
 const ENDED = /^TASK_STATE_(COMPLETED|FAILED|CANCELED|REJECTED)$/;
 
 describe.each(BINDINGS)('a streaming send over %s', (binding) => {
-  const { refused, send, stream, get, call, submit } = world.speak(binding);
+  const { refused, send, stream, get, call } = world.speak(binding);
 
   it('begins with the task, tells what happens, and closes at the end [CORE-STREAM-001 CORE-STREAM-003]', async () => {
     const items = await (await stream('@stream 3 0')).rest();
@@ -79,10 +90,17 @@ describe.each(BINDINGS)('a streaming send over %s', (binding) => {
   });
 
   it('stays as it was when others join and leave [STREAM-ORDER-002 STREAM-ORDER-003 STREAM-ORDER-004]', async () => {
-    const { id } = await submit('@stream 5 40');
-    const readers = await Promise.all([1, 2, 3].map(() => world.speak(binding).subscribe(id)));
-    for (const reader of readers) expect(kindOf(await reader.next())).toBe('task');
+    const { id, run } = await begin(binding);
+    const readers = [];
+    for (const text of ['1', '2', '3']) {
+      await emitChunk(run, text);
+      const reader = await world.speak(binding).subscribe(id);
+      expect(kindOf(await reader.next())).toBe('task');
+      readers.push(reader);
+    }
     readers[0]!.leave();
+    await emitChunk(run, '4');
+    run.end();
     const [one, two] = await Promise.all([readers[1]!.rest(), readers[2]!.rest()]);
     expect(stateOf(one.at(-1)!)).toBe('TASK_STATE_COMPLETED');
     // Whoever came later has more in the task and fewer events after it; the events themselves are the same.
@@ -96,8 +114,10 @@ describe.each(BINDINGS)('a subscription over %s', (binding) => {
   const { refused, send, submit, subscribe, get, call } = world.speak(binding);
 
   it('begins with the task as it is and closes at its end [STREAM-SUB-001 STREAM-SUB-002]', async () => {
-    const { id } = await submit('@sleep 150');
-    const items = await (await subscribe(id)).rest();
+    const { id, run } = await begin(binding);
+    const reader = await subscribe(id);
+    run.end();
+    const items = await reader.rest();
     expect(items[0]?.task).toMatchObject({ id });
     expect(stateOf(items.at(-1)!)).toBe('TASK_STATE_COMPLETED');
   });
@@ -111,8 +131,17 @@ describe.each(BINDINGS)('a subscription over %s', (binding) => {
   });
 
   it('loses nothing and repeats nothing between the task and the first event [STREAM-SUB-005]', async () => {
-    const { id } = await submit('@stream 40 5');
-    const items = await (await subscribe(id)).rest();
+    const { id, run } = await begin(binding);
+    let isHeard = false;
+    const saying = (async () => {
+      for (let number = 1; !isHeard; number += 1) await emitChunk(run, String(number));
+    })();
+    const reader = await subscribe(id);
+    const items = [(await reader.next())!, (await reader.next())!];
+    isHeard = true;
+    await saying;
+    run.end();
+    items.push(...(await reader.rest()));
     const before = answerOf(items[0]?.task as unknown as Parameters<typeof answerOf>[0]);
     const after = items.filter((item) => item.artifactUpdate).map(chunkOf);
     expect(before + after.join('')).toBe(answerOf(await get(id)));

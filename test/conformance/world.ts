@@ -52,8 +52,11 @@ export const sending = (text: string, { message, ...more }: Sending = {}): Param
 
 const STREAMING: readonly Operation[] = ['SendStreamingMessage', 'SubscribeToTask'];
 
-/** Opens a service for the tests of a file. The agent `texts` takes plain text only; `closed` requires an extension. */
-export const useWorld = (options: Partial<SealaneOptions> = {}): World => {
+/**
+ * Opens a service for the tests of a file. The agent `texts` takes plain text only; `closed` requires an extension;
+ * further agents are those of the file.
+ */
+export const useWorld = (options: Partial<SealaneOptions> = {}, agents: SealaneOptions['agents'] = {}): World => {
   let service: TestService;
   let grpcAddress: string;
   let drivers: Readonly<Record<Binding, Driver>>;
@@ -64,6 +67,7 @@ export const useWorld = (options: Partial<SealaneOptions> = {}): World => {
         echo: { connector, default: true, public: true, concurrency: 256 },
         texts: { connector, inputModes: ['text/plain'] },
         closed: { connector, extensions: [{ uri: 'urn:test:required', description: 'Needed.', required: true }] },
+        ...agents,
       },
       ...options,
     });
