@@ -196,5 +196,5 @@ const crashing =
   };
 
 // The contract leaves a lot behind, which makes each look at everything slow.
-describeStoreContract('SQLite that is killed at any moment', crashing(40), vitest);
+describeStoreContract('SQLite that is killed at any moment', crashing(100), vitest);
 describeStoreModel('SQLite that is killed at any moment', crashing(9), { ...vitest, fc }, { runs: 20, crowds: 20 });

@@ -33,4 +33,4 @@ const inFile: OpenContractStore = () => {
 describeStoreContract('SQLite in memory', inMemory, vitest);
 describeStoreContract('SQLite in a file', inFile, vitest);
 
-describeStoreModel('SQLite in memory', inMemory, { ...vitest, fc }, { runs: 300, crowds: 200 });
+describeStoreModel('SQLite in memory', inMemory, { ...vitest, fc }, { runs: 150, crowds: 100 });
