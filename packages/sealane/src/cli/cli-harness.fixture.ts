@@ -179,11 +179,12 @@ const gather = (child: ChildProcess, stream: Readable, everything: () => string)
   return { saw, text: () => words };
 };
 
+export interface StartedService extends CliRun {
+  readonly url: string;
+}
+
 /** The real service on a free port, ready; its data folder is the home's own. */
-export const startService = async (
-  cli: CliSetup,
-  args: readonly string[] = [],
-): Promise<CliRun & { readonly url: string }> => {
+export const startService = async (cli: CliSetup, args: readonly string[] = []): Promise<StartedService> => {
   const run = cli.start(['serve', '--port', '0', ...args]);
   const url = await run.saw(/sealane ready on (\S+)\n/);
   return { ...run, url };
