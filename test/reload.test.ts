@@ -3,11 +3,11 @@ import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { answerOf, refusalOf } from './support/a2a-client.ts';
 import { eventually } from './support/eventually.ts';
-import { freshFolder, serve } from './support/served-process.ts';
+import { freshFolder, serve, type ServedProcess } from './support/served-process.ts';
 
 const ECHO = 'echo: { connector: echo, default: true }';
 
@@ -36,54 +36,64 @@ it('a changed configuration is taken in without a restart, and what runs goes on
   rmSync(marker);
 });
 
-it('a configuration that is wrong is told in the log and changes nothing', async () => {
-  using folder = freshFolder();
-  await using service = await serve(folder.path, { config: `agents: { ${ECHO} }\n` });
-  // Whoever answers has had the time to begin watching its file.
-  await service.client.send('hello');
-  writeFileSync(join(folder.path, 'sealane.yaml'), 'agents: { echo: { connector: ecko } }\n');
-  await eventually(() => expect(service.log()).toContain('the changed configuration is not used'));
-  writeFileSync(join(folder.path, 'sealane.yaml'), 'agents: *nope\n');
-  await eventually(() => expect(service.log()).toContain('sealane.yaml:1: has the alias *nope'));
-  // What is wrong is in the file, and nothing in our code helps to find it.
-  expect(service.log()).not.toContain('    at ');
-  expect((await service.client.send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
-});
-
-it('a configuration that is gone is told in the log and changes nothing, until it is back', async () => {
-  using folder = freshFolder();
-  const file = join(folder.path, 'sealane.yaml');
+describe('a configuration that cannot be used is told in the log and changes nothing', () => {
   const upper = 'upper: { connector: command, command: [tr, a-z, A-Z], default: true }';
-  await using service = await serve(folder.path, { config: `agents: { ${upper} }\n` });
-  await service.client.send('hello');
-  rmSync(file);
-  await eventually(() => expect(service.log()).toContain('the service goes on as it was'));
-  expect(answerOf(await service.client.send('hello')).trim()).toBe('HELLO');
-  writeFileSync(file, `agents: { ${ECHO} }\n`);
-  await eventually(async () => expect(answerOf(await service.client.send('hello')).trim()).toBe('hello'));
-});
-
-it.runIf(process.platform !== 'win32')(
-  'a pipe in place of the configuration is told in the log and waited for by nobody',
-  async () => {
-    using folder = freshFolder();
-    const file = join(folder.path, 'sealane.yaml');
-    await using service = await serve(folder.path, { config: `agents: { ${ECHO} }\n` });
+  const folder = freshFolder();
+  const file = join(folder.path, 'sealane.yaml');
+  let service: ServedProcess;
+  beforeAll(async () => {
+    service = await serve(folder.path, { config: `agents: { ${upper} }\n` });
+    // Whoever answers has had the time to begin watching its file.
     await service.client.send('hello');
+  });
+  afterAll(async () => {
+    await service.kill();
+    folder[Symbol.dispose]();
+  });
+  let told = 0;
+  /** Looks at what has been logged since it looked last. */
+  const isTold = async (words: string): Promise<void> => {
+    await eventually(() => expect(service.log().slice(told)).toContain(words));
+    told = service.log().length;
+  };
+  const answer = async (): Promise<string> => answerOf(await service.client.send('hello')).trim();
+
+  it('because it is wrong', async () => {
+    writeFileSync(file, 'agents: { echo: { connector: ecko } }\n');
+    await isTold('the changed configuration is not used');
+    writeFileSync(file, 'agents: *nope\n');
+    await isTold('sealane.yaml:1: has the alias *nope');
+    // What is wrong is in the file, and nothing in our code helps to find it.
+    expect(service.log()).not.toContain('    at ');
+    expect(await answer()).toBe('HELLO');
+  });
+
+  it('because it is gone', async () => {
     rmSync(file);
+    await isTold('the service goes on as it was');
+    expect(await answer()).toBe('HELLO');
+  });
+
+  it.runIf(process.platform !== 'win32')('because a pipe is in its place, for which nobody waits', async () => {
     execFileSync('mkfifo', [file]);
-    await eventually(() => expect(service.log()).toContain('sealane.yaml: is a pipe, not a file'));
-    expect(answerOf(await service.client.send('hello')).trim()).toBe('hello');
+    await isTold('sealane.yaml: is a pipe, not a file');
+    expect(await answer()).toBe('HELLO');
     rmSync(file);
     execFileSync('mkfifo', [join(folder.path, 'token')]);
     writeFileSync(
       file,
       `agents: { ${ECHO}, main: { connector: command, command: [cat], env: { A: 'file:token' } } }\n`,
     );
-    await eventually(() => expect(service.log()).toContain('token, which is a pipe: name a file'));
+    await isTold('token, which is a pipe: name a file');
+    expect(await answer()).toBe('HELLO');
+  });
+
+  it('until one is there that can be used', async () => {
+    writeFileSync(file, `agents: { ${ECHO} }\n`);
+    await eventually(async () => expect(await answer()).toBe('hello'));
     expect(await service.stop()).toBe(0);
-  },
-);
+  });
+});
 
 it.runIf(process.platform !== 'win32')('a configuration that came through a pipe is read once', async () => {
   using folder = freshFolder();
