@@ -72,12 +72,13 @@ describe('the output of a run', () => {
   });
 
   it('is found behind very many lines of something else without holding up the rest', () => {
-    const since = performance.now();
+    const since = process.threadCpuUsage();
     const lines = '{"level":"info"}\n'.repeat(900_000);
     expect(
       readCliOutput(`${lines}${JSON.stringify({ payloads: [{ text: 'hello' }] })}`, { endedWell: true }),
     ).toMatchObject({ text: 'hello' });
-    expect(performance.now() - since).toBeLessThan(1500);
+    // Of this thread alone: a busy machine takes nothing of it.
+    expect(process.threadCpuUsage(since).user / 1000).toBeLessThan(1500);
   });
 
   it('is a timeout when it looks like a success that says so', () => {
