@@ -1,62 +1,85 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
-import { createEchoAgent } from 'sealane';
 import type { Storage } from 'sealane/store';
 import { describe, expect, it } from 'vitest';
 
 import { freshSchema } from '../support/fresh-schema.ts';
+import { createGateAgent } from '../support/gate-agent.ts';
 import { connectBeside, open } from '../support/postgres-stores.ts';
 import { openService } from '../support/service.ts';
 
-/** The same storage, whose leases cannot be renewed for as many times as `failures` says. */
-const withFailingRenewals = (storage: Storage, failures: { left: number }): Storage => ({
+interface Renewals {
+  /** How many of the next ones fail. */
+  failing: number;
+  /** How many have succeeded. */
+  done: number;
+}
+
+/** The same storage, whose renewals are counted, and fail when the test wants it. */
+const withRenewals = (storage: Storage, renewals: Renewals): Storage => ({
   ...storage,
   tasks: {
     ...storage.tasks,
     renew: async (...args) => {
-      if (failures.left > 0) {
-        failures.left -= 1;
+      if (renewals.failing > 0) {
+        renewals.failing -= 1;
         throw new Error('The database is away.');
       }
-      return storage.tasks.renew(...args);
+      const renewed = await storage.tasks.renew(...args);
+      if (renewed.ok) renewals.done += 1;
+      return renewed;
     },
   },
 });
 
+/** The connections that wait for a row of this table. */
+const WAITING = `
+  SELECT DISTINCT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
+  WHERE relation = $1::regclass AND wait_event_type = 'Lock'`;
+
 describe('the lease of an instance', () => {
   it('outlives a database that is away for two renewals, and so do the runs', async () => {
-    const failures = { left: 0 };
-    const store = withFailingRenewals(await open(freshSchema()), failures);
+    const renewals = { failing: 0, done: 0 };
+    const gate = createGateAgent();
     await using service = await openService({
-      store,
-      agents: { echo: createEchoAgent() },
-      // The lease is valid for 1.4 s, so the second beat is the last that could save it.
-      settings: { leaseMs: 2400, renewMs: 600 },
+      store: withRenewals(await open(freshSchema()), renewals),
+      agents: { gate: { connector: gate.connector } },
+      // The lease is valid for 4 s, so the second beat would be too late to save it.
+      settings: { leaseMs: 5000, renewMs: 2000 },
     });
-    failures.left = 2;
-    const task = await service.client.send('@sleep 2000');
-    expect(failures.left).toBe(0);
-    expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+    const working = service.client.send('work');
+    const run = await gate.started('work');
+    const { done } = renewals;
+    renewals.failing = 2;
+    await expect.poll(() => renewals.done).toBeGreaterThan(done);
+    expect(renewals.failing).toBe(0);
+    run.end();
+    expect((await working).status.state).toBe('TASK_STATE_COMPLETED');
   });
 
   it('is renewed while every connection of the pool waits for a row that somebody holds', async () => {
-    const options = freshSchema();
+    const { url, schema } = freshSchema();
+    const renewals = { failing: 0, done: 0 };
+    const gate = createGateAgent();
     await using service = await openService({
-      store: await open({ ...options, poolSize: 2 }),
-      agents: { echo: createEchoAgent() },
-      // Valid for two seconds.
-      settings: { leaseMs: 3000, renewMs: 300 },
+      store: withRenewals(await open({ url, schema, poolSize: 2 }), renewals),
+      agents: { gate: { connector: gate.connector } },
+      // Valid for five seconds.
+      settings: { leaseMs: 6000, renewMs: 300 },
     });
-    const quiet = await service.client.submit('@sleep 3000');
-    await service.client.submit('@sleep 3000', { contextId: 'held' });
-    const other = await connectBeside(options.url);
-    await other.query(`SET search_path TO ${options.schema}; BEGIN; SELECT 1 FROM lanes FOR UPDATE`);
-    const waiting = [1, 2, 3].map(() => service.client.submit('hello', { contextId: 'held' }));
-    await delay(2600);
+    const working = service.client.send('quiet');
+    const held = service.client.send('held', { contextId: 'held' });
+    const runs = await Promise.all([gate.started('quiet'), gate.started('held')]);
+    const other = await connectBeside(url);
+    await other.query(`SET search_path TO ${schema}; BEGIN; SELECT 1 FROM lanes FOR UPDATE`);
+    const waiting = [1, 2, 3].map((number) => service.client.submit(`hello ${number}`, { contextId: 'held' }));
+    const beside = await connectBeside(url);
+    await expect
+      .poll(async () => (await beside.query(WAITING, [`${schema}.lanes`])).rowCount, { interval: 20 })
+      .toBe(2);
+    const { done } = renewals;
+    await expect.poll(() => renewals.done).toBeGreaterThan(done + 3);
     await other.query('COMMIT');
     await Promise.all(waiting);
-    await expect
-      .poll(async () => (await service.client.get(quiet.id)).status.state, { timeout: 5000 })
-      .toBe('TASK_STATE_COMPLETED');
+    for (const run of runs) run.end();
+    for (const task of await Promise.all([working, held])) expect(task.status.state).toBe('TASK_STATE_COMPLETED');
   });
 });
