@@ -91,8 +91,8 @@ describe('an Idempotency-Key', () => {
     const send = { messageId: 'm-2', headers: { 'idempotency-key': 'order-2' } };
     const startedAt = performance.now();
     const tasks = await Promise.all(Array.from({ length: 20 }, () => client.send('all at once', send)));
-    // Nobody is left waiting for an end that came while it was asking.
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    // Nobody is left waiting for an end that came while it was asking: such a call would wait for minutes.
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     expect(new Set(tasks.map(({ id }) => id)).size).toBe(1);
     expect(tasks.every(({ status }) => status.state === 'TASK_STATE_COMPLETED')).toBe(true);
   });
