@@ -34,7 +34,7 @@ const openReceiver = async () => {
     /** The deliveries, once one of them tells of this state. */
     until: (state: string): Promise<readonly Delivery[]> =>
       expect
-        .poll(() => deliveries.map(({ body }) => stateOf(body)), { timeout: 10_000 })
+        .poll(() => deliveries.map(({ body }) => stateOf(body)))
         .toContain(state)
         .then(() => deliveries),
     [Symbol.asyncDispose]: async () => {

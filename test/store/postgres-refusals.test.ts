@@ -31,12 +31,10 @@ describe('what an agent says while PostgreSQL refuses to write', () => {
 
     const task = await service.client.submit('@stream 5 100');
     await beside.query(refuse);
-    await expect
-      .poll(() => said, { interval: 20, timeout: 10_000 })
-      .toContain('could not be written yet, trying again');
+    await expect.poll(() => said, { interval: 20 }).toContain('could not be written yet, trying again');
     await beside.query(allow);
     await expect
-      .poll(async () => (await service.client.get(task.id)).status.state, { interval: 50, timeout: 10_000 })
+      .poll(async () => (await service.client.get(task.id)).status.state, { interval: 50 })
       .toBe('TASK_STATE_COMPLETED');
     const { artifacts = [] } = await service.client.get(task.id);
     const text = artifacts.flatMap(({ parts }) => parts.map((part) => part.text)).join('');

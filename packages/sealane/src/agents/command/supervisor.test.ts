@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import type { RunRef } from '../agent-connector.ts';
 import type { Actor, Stage } from './actors.fixture.ts';
@@ -48,13 +48,14 @@ const openHost = (options: CommandInput) => {
 
 /** The child of a host that is not its program. */
 const supervisorOf = async (host: number, program: number, notThis?: number): Promise<number> => {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const { rows } = await systemReader().read();
-    const found = rows.values().find((row) => row.parent === host && row.pid !== program && row.pid !== notThis);
-    if (found) return found.pid;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-  throw new Error(`The host ${host} has no supervisor.`);
+  const found = await vi.waitUntil(
+    async () => {
+      const { rows } = await systemReader().read();
+      return rows.values().find((row) => row.parent === host && row.pid !== program && row.pid !== notThis);
+    },
+    { timeout: SOON_MS, interval: 30 },
+  );
+  return found.pid;
 };
 
 /** A program with one child that has left its session, and one that only holds its streams. */

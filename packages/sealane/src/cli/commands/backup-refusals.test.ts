@@ -80,7 +80,7 @@ test.each([
     ['tasks', 'export', '--output', 'copies/a.jsonl'],
   ]) {
     const { child, done } = cli.start(words);
-    await expect.poll(() => readdirSync(join(cli.home, 'copies')), { timeout: 15_000 }).toHaveLength(1);
+    await expect.poll(() => readdirSync(join(cli.home, 'copies'))).toHaveLength(1);
     child.kill(signal);
     expect(await done).toMatchObject({ code: expected });
     expect(readdirSync(join(cli.home, 'copies'))).toEqual([]);

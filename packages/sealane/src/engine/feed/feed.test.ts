@@ -25,8 +25,8 @@ const slowStore = () => {
 it('an event that comes while the store is asked is told at once, and not with the next', async () => {
   const { store, asked, answer } = slowStore();
   const feed = createFeed(store, 60_000);
-  using follower = feed.attach('all', 'task');
-  const told = follower.events(0, AbortSignal.timeout(4000), false).next();
+  using reader = feed.attach('all', 'task');
+  const told = reader.events(0, AbortSignal.timeout(20_000), false).next();
   await asked;
   feed.publish('task', [event]);
   answer([]);
@@ -36,9 +36,9 @@ it('an event that comes while the store is asked is told at once, and not with t
 it('a reader that leaves while the store is asked is gone when it has answered', async () => {
   const { store, asked, answer } = slowStore();
   const feed = createFeed(store, 600_000);
-  using follower = feed.attach('all', 'task');
+  using reader = feed.attach('all', 'task');
   const leaving = new AbortController();
-  const told = follower.events(0, leaving.signal, false).next();
+  const told = reader.events(0, leaving.signal, false).next();
   await asked;
   leaving.abort();
   answer([]);

@@ -184,7 +184,7 @@ it('what was answered is in the database a moment later, without another call', 
   const seen = () => reader.prepare('SELECT kind FROM audit').all();
   opened.add('first');
   expect(seen()).toEqual([]);
-  await vi.waitFor(() => expect(seen()).toEqual([{ kind: 'first' }]), { timeout: 5000, interval: 10 });
+  await vi.waitFor(() => expect(seen()).toEqual([{ kind: 'first' }]), { timeout: 20_000, interval: 10 });
 });
 
 it('on a disk without room for a redo log each batch is a commit of its own', () => {

@@ -183,7 +183,7 @@ describe('what comes of a run', () => {
     const io = recordedIo();
     const before = program.starts().length;
     const running = run(printing(HELLO, { WAIT_MS: '60000' }), ask('hi'), io);
-    await vi.waitFor(() => expect(program.starts()).toHaveLength(before + 1), { timeout: 5000 });
+    await vi.waitFor(() => expect(program.starts()).toHaveLength(before + 1), { timeout: 20_000 });
     io.abort();
     const { end, start } = await running;
     expect(end).toEqual({ state: 'canceled' });
@@ -193,7 +193,7 @@ describe('what comes of a run', () => {
   it('a run that another instance can stop, except where a Gateway may go on with it', async () => {
     const local = await run(printing(HELLO));
     const remote = await run({ ...printing({ status: 'ok', result: HELLO }), local: false });
-    const signal = AbortSignal.timeout(5000);
+    const signal = AbortSignal.timeout(20_000);
     expect(await agentOf().stop(local.io.refs[0] ?? {}, signal)).toBe('dead');
     expect(await agentOf().stop(remote.io.refs[0] ?? {}, signal)).toBe('unknown');
   });
@@ -220,7 +220,7 @@ describe('one state directory', () => {
       const io = recordedIo();
       return { io, end: agent.run(ask('hi', { session }), io) };
     });
-    await vi.waitFor(() => expect(program.starts()).toHaveLength(before + 2), { timeout: 4000 });
+    await vi.waitFor(() => expect(program.starts()).toHaveLength(before + 2), { timeout: 20_000 });
     for (const { io } of running) io.abort();
     await Promise.all(running.map(({ end }) => end));
     const dirs = program.starts().slice(before);

@@ -214,7 +214,7 @@ describe('the end of a run from outside', () => {
       { resumeWaitMs: 60_000 },
     );
     const [ref = {}] = refs;
-    expect(await agent.stop(ref, AbortSignal.timeout(5000))).toBe('dead');
+    expect(await agent.stop(ref, AbortSignal.timeout(20_000))).toBe('dead');
     expect(wordsOf((await next.agent.reattach?.(ref, turnOf('guarded'), next.io)) ?? 'gone')).toBe('completed: hi');
     expect(next.gateway.of('agent')).toHaveLength(1);
     expect(next.gateway.of('sessions.patch')).toHaveLength(1);
@@ -269,7 +269,7 @@ describe('the end of a run from outside', () => {
         : undefined;
     });
     const ref = { runId: RUN, sessionKey: SESSION, bootId: 'boot-1' };
-    expect(await agent.stop(ref, AbortSignal.timeout(5000))).toBe('dead');
+    expect(await agent.stop(ref, AbortSignal.timeout(20_000))).toBe('dead');
     expect(gateway.of('tasks.cancel').map(({ params }) => params)).toEqual([{ taskId: 't-1' }]);
   });
 
