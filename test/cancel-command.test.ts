@@ -76,7 +76,7 @@ it('a cancel ends the whole process tree, detached and deaf children included, b
 });
 
 it('a timeout ends the whole process tree as well, and the task fails with the reason timeout', async () => {
-  await using tree = await openTree(', timeoutMinutes: 0.03');
+  await using tree = await openTree(', timeoutMinutes: 0.06');
   const { client } = tree;
   const growing = await client.submit('tree', { contextId: 'x' });
   await tree.grown();

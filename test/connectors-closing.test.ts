@@ -70,7 +70,7 @@ describe('an exchange of agents', () => {
   it('that takes an agent away while its task is on the way in ends that task', async () => {
     await using service = await openService({ agents: { gone: createEchoAgent() } });
     const { tasks } = service.sealane;
-    const sent = tasks.send(caller, requestOf('hello'), { wait: true, waitMs: 3000, signal });
+    const sent = tasks.send(caller, requestOf('hello'), { wait: true, waitMs: 30_000, signal });
     service.sealane.replaceAgents({ other: createEchoAgent() });
     expect(await sent).toMatchObject({
       kind: 'task',
@@ -178,7 +178,7 @@ describe('a run that was left behind, whose agent', () => {
     await storage.close();
     await using sealane = await createSealane(options);
     await eventually(async () => expect((await sealane.tasks.get(caller, id)).state).toBe('failed'));
-    const next = await sealane.tasks.send(caller, requestOf('next'), { wait: true, waitMs: 3000, signal });
+    const next = await sealane.tasks.send(caller, requestOf('next'), { wait: true, waitMs: 30_000, signal });
     expect(next).toMatchObject({ task: { state: 'completed' } });
     await crashed.close();
   });

@@ -28,7 +28,7 @@ const artifact = (text: string | undefined, more: object = {}): AgentExecutionEv
   );
 
 const openWith = (execute: Execute, cancelTask: AgentExecutor['cancelTask'] = async () => undefined) =>
-  openService({ agents: { executor: createExecutorAgent({ execute, cancelTask }) }, settings: { waitMs: 3000 } });
+  openService({ agents: { executor: createExecutorAgent({ execute, cancelTask }) }, settings: { waitMs: 30_000 } });
 
 const taskOf = async (execute: Execute) => {
   await using service = await openWith(execute);

@@ -150,7 +150,7 @@ const odd: AgentConnector = {
 /** One for all, so that each is the neighbour of the others. A task without an end is told as it is after a while. */
 let service: TestService;
 beforeAll(async () => {
-  service = await openService({ agents: { odd }, settings: { waitMs: 3000 } });
+  service = await openService({ agents: { odd }, settings: { waitMs: 30_000 } });
 });
 afterAll(() => service.close());
 

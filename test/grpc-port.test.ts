@@ -67,7 +67,7 @@ describe('the port', () => {
 
   it('tells a reader that took nothing for too long to come back, and it has missed nothing then', async () => {
     const fresh = await open();
-    const at = await fresh.sealane.listenGrpc({ stallMs: 100 });
+    const at = await fresh.sealane.listenGrpc({ stallMs: 1000 });
     using reader = openStalledReader(at, A2AService.sendStreamingMessage.path, sendBytes('stalls'), HEADERS);
     const run = await gate.started('stalls');
     await emitMuch(run);
@@ -98,7 +98,7 @@ describe('the port', () => {
 
   it('gives up on a request that never becomes whole, and on nothing else', async () => {
     const fresh = await open();
-    const at = await fresh.sealane.listenGrpc({ requestTimeoutMs: 200 });
+    const at = await fresh.sealane.listenGrpc({ requestTimeoutMs: 1000 });
     using own = createGrpcCaller(at, ADMIN_KEY);
     const waiting = own.unary(A2AService.sendMessage.path, sendBytes('takes its time'));
     const client = new Client(at, credentials.createInsecure());
