@@ -7,10 +7,15 @@ import type { JsonObject } from '#domain';
  */
 export type Condition = ProbeCondition;
 
-/** For the tests of every store: so much of an amount is taken; without `take` there must only be some. */
-export interface ProbeCondition {
-  readonly name: 'probe';
+/** What every condition has. Of several with one name, those with the lesser key are locked first. */
+export interface AnyCondition {
+  readonly name: string;
   readonly key: string;
+}
+
+/** For the tests of every store: so much of an amount is taken; without `take` there must only be some. */
+export interface ProbeCondition extends AnyCondition {
+  readonly name: 'probe';
   readonly take?: number;
 }
 

@@ -23,6 +23,8 @@ export interface OwedClaim<K extends FollowerKind = FollowerKind> {
   readonly kind: K;
   readonly target: string;
   readonly k: number;
+  /** How often the claim was advanced: an advance that was done is not done again. */
+  readonly advances: number;
 }
 
 /** What one follower of the claim has not handled yet. */

@@ -231,13 +231,15 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE INDEX idx_followers_due ON followers(kind, due_at) WHERE due_at IS NOT NULL AND claim IS NULL`,
     `CREATE INDEX idx_followers_target ON followers(kind, target, due_at) WHERE due_at IS NOT NULL AND claim IS NULL`,
     `CREATE INDEX idx_followers_claim ON followers(claim) WHERE claim IS NOT NULL`,
-    // At most one open claim per kind and target. Its key is never given twice: it is the fence of whoever holds it.
+    // At most one open claim per kind and target. Its key is never given twice: with the number of its advances it is the
+    // fence of its holder, so an advance whose answer was lost is not done again.
     `CREATE TABLE claims (
       k {lasting-key},
       kind TEXT NOT NULL,
       target TEXT NOT NULL,
       instance TEXT NOT NULL,
-      lease_until BIGINT NOT NULL
+      lease_until BIGINT NOT NULL,
+      advances BIGINT NOT NULL
     )`,
     `CREATE UNIQUE INDEX idx_claims_target ON claims(kind, target)`,
     `INSERT INTO followers (kind, target, subject_type, subject, events, first_seq, last_seq, due_at, attempts)

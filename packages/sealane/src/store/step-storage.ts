@@ -110,8 +110,8 @@ export const createStepStorage = (driver: Driver): Storage => {
       at: (target) => driver.read('pushConfigAt', target),
     },
     outbox: {
-      follow: (scope, id, follower) => driver.write('addFollower', scope, id, follower),
-      unfollow: (scope, id, follower) => driver.write('dropFollower', scope, id, follower),
+      follow: (scope, id, follower) => driver.write('followTask', scope, id, follower),
+      unfollow: (scope, id, follower) => driver.write('unfollowTask', scope, id, follower),
       // The driver knows steps by name, and not that one of them is for every kind.
       claim: (request) => driver.write('claimOwed', request) as Promise<never>,
       read: (follower, from, limit) => driver.read('readOwed', follower, from, limit),

@@ -136,7 +136,7 @@ export interface TaskService {
     after: Seq,
     limit: number,
   ): Promise<{ readonly task: TaskFacts; readonly events: readonly Event[] }>;
-  /** Deletes a task that has ended. */
+  /** Deletes a task. One that is open is canceled first; one that runs is a conflict. */
   remove(caller: Caller, id: string): Promise<void>;
   readonly pushConfigs: PushConfigs;
 }

@@ -6,14 +6,14 @@ import { CLASS_BITS } from './owe.ts';
 import { first, type Steps } from './step.ts';
 import { lockedTask } from './task-view.ts';
 
-export function* follow(scope: Scope, id: TaskId, follower: NewFollower): Steps<Result<null>> {
+export function* followTask(scope: Scope, id: TaskId, follower: NewFollower): Steps<Result<null>> {
   const row = yield* lockedTask(scope, id);
   if (!row) return { ok: false, why: 'absent' };
   yield* addFollower(row.k, follower);
   return { ok: true, value: null };
 }
 
-export function* unfollow(
+export function* unfollowTask(
   scope: Scope,
   id: TaskId,
   follower: Pick<NewFollower, 'kind' | 'target'>,

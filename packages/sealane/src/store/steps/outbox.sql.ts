@@ -47,7 +47,7 @@ export const DUE = sql<{ target: string }>(`
     AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.kind = followers.kind AND claims.target = followers.target)
   ORDER BY due_at LIMIT ?`);
 export const OPEN_CLAIM = sql<{ k: number }>(`
-  INSERT INTO claims (kind, target, instance, lease_until) VALUES (?, ?, ?, now_ms() + ?)
+  INSERT INTO claims (kind, target, instance, lease_until, advances) VALUES (?, ?, ?, now_ms() + ?, 0)
   ON CONFLICT (kind, target) DO NOTHING {new-key}`);
 /** In the order of their subjects, as those who write events lock them; those that somebody is writing are passed over. */
 export const DUE_OF = sql<FollowerRow>(`
@@ -56,8 +56,15 @@ export const DUE_OF = sql<FollowerRow>(`
   ORDER BY subject_type, subject LIMIT ? {lock-free}`);
 export const CLAIM_FOLLOWER = sql(`UPDATE followers SET claim = ? WHERE k = ?`);
 
-/** The fence of whoever holds a claim: no row means that it is void. It gives a sign of life as well. */
-export const KEEP_CLAIM = sql<{ k: number }>(`UPDATE claims SET lease_until = now_ms() + ? WHERE k = ? {changed}`);
+/**
+ * The fence of a claim's holder, and its sign of life. No row: the claim is void, because its lease or that of its instance
+ * is over; or this advance was done before, and its answer was lost.
+ */
+export const KEEP_CLAIM = sql<{ k: number }>(`
+  UPDATE claims SET lease_until = now_ms() + ?, advances = advances + 1
+  WHERE k = ? AND advances = ? AND lease_until > now_ms()
+    AND EXISTS (SELECT 1 FROM instances WHERE instances.id = claims.instance AND instances.lease_until > now_ms())
+  {changed}`);
 /** What is left after an event. Never moves back: a range that was empty may have been owed events since. */
 const LEFT = 'first_seq = CASE WHEN first_seq < CAST(? AS BIGINT) THEN CAST(? AS BIGINT) ELSE first_seq END';
 /** Handled up to an event. The follower leaves the claim when nothing is left. */

@@ -63,7 +63,7 @@ export function* claimOwed<K extends FollowerKind>(request: {
     for (const row of rows) yield* first(CLAIM_FOLLOWER, opened.k, row.k);
     // Its rows are being written just now: whoever writes them tells us to look again.
     if (rows.length === 0) yield* first(CLOSE_CLAIM, opened.k);
-    else claimed.push({ claim: { kind, target, k: opened.k }, ranges: rows.map(rangeOf) });
+    else claimed.push({ claim: { kind, target, k: opened.k, advances: 0 }, ranges: rows.map(rangeOf) });
   }
   return claimed;
 }
@@ -92,21 +92,23 @@ export function* advanceOwed<K extends FollowerKind>(
   effect?: FollowerEffects[K] | null,
 ): Steps<Result<Advanced<K>>> {
   yield* undoPoint();
-  if (!(yield* first(KEEP_CLAIM, leaseMs, claim.k))) return { ok: false, why: 'lost' };
-  const kind = FOLLOWERS[claim.kind] as FollowerSteps<K>;
-  const answer: FollowerAnswers[K] | undefined =
-    effect === undefined || effect === null ? undefined : yield* kind.apply(claim.target, effect);
+  if (!(yield* first(KEEP_CLAIM, leaseMs, claim.k, claim.advances))) return { ok: false, why: 'lost' };
   const byFollower = new Map(handled.map((range) => [range.follower, range]));
-  for (const row of yield* all(CLAIMED, claim.k)) {
-    const range = byFollower.get(row.k);
-    if (range) yield* advanceFollower(row, range, claim.k);
-  }
+  const rows = (yield* all(CLAIMED, claim.k)).filter(({ k }) => byFollower.has(k));
+  // Where every follower that was handled is gone, nothing was owed, and nothing is written.
+  const isOwed = rows.length > 0 && effect !== undefined && effect !== null;
+  const kind = FOLLOWERS[claim.kind] as FollowerSteps<K>;
+  const answer: FollowerAnswers[K] | undefined = isOwed ? yield* kind.apply(claim.target, effect) : undefined;
+  for (const row of rows) yield* advanceFollower(row, byFollower.get(row.k), claim.k);
   const left = yield* all(CLAIMED, claim.k);
   if (left.length === 0) yield* first(CLOSE_CLAIM, claim.k);
-  return { ok: true, value: { owed: left.length === 0 ? undefined : { claim, ranges: left.map(rangeOf) }, answer } };
+  const next = { ...claim, advances: claim.advances + 1 };
+  const owed = left.length === 0 ? undefined : { claim: next, ranges: left.map(rangeOf) };
+  return { ok: true, value: { owed, answer } };
 }
 
-function* advanceFollower({ k }: FollowerRow, { upTo, againAfterMs }: Handled, claim: number): Steps<void> {
+function* advanceFollower({ k }: FollowerRow, handled: Handled | undefined, claim: number): Steps<void> {
+  const { upTo, againAfterMs } = handled ?? {};
   if (upTo === undefined) {
     if (againAfterMs !== undefined) yield* first(RETRY_FOLLOWER, againAfterMs, k, claim);
     return;

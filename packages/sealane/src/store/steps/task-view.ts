@@ -144,8 +144,7 @@ export function* rowsAfter(task: number, after: number, limit = ALL): Steps<read
  * long as its log is there.
  */
 function* removedTask(scope: Scope, id: string): Steps<FactsRow | undefined> {
-  const row = yield* first(REMOVED_BY_ID, id);
-  return row && inScope(scope, row) ? row : undefined;
+  return (yield* all(REMOVED_BY_ID, id)).find((row) => inScope(scope, row));
 }
 
 export function* read(scope: Scope, id: string, after: Seq, limit: number): Steps<readonly Event[]> {

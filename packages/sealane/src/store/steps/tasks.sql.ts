@@ -47,8 +47,8 @@ export const TASK_BY_ID = sql<TaskRow>(`SELECT * FROM tasks WHERE id = ?`);
 export const TASK_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k = ?`);
 export const FACTS_BY_ID = sql<FactsRow>(`SELECT ${FACTS} FROM tasks WHERE id = ?`);
 export const FACTS_BY_KEY = sql<FactsRow>(`SELECT ${FACTS} FROM tasks WHERE k = ?`);
-/** The last of this name that was removed. */
-export const REMOVED_BY_ID = sql<FactsRow>(`SELECT ${FACTS} FROM tasks WHERE removed_id = ? ORDER BY k DESC LIMIT 1`);
+/** Tasks of this name that were removed, the latest first. Few: they go within a minute. */
+export const REMOVED_BY_ID = sql<FactsRow>(`SELECT ${FACTS} FROM tasks WHERE removed_id = ? ORDER BY k DESC LIMIT 100`);
 /** Both from one moment, as `peek` promises. */
 export const PEEK = sql<FactsRow & { readonly seq: number }>(`
   SELECT ${FACTS}, (SELECT seq FROM heads WHERE heads.task = tasks.k) AS seq FROM tasks WHERE id = ?`);

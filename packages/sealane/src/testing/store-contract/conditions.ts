@@ -1,7 +1,7 @@
-import type { Admission, Condition } from '#store';
+import type { Admission, Condition, FollowUp } from '#store';
 
 import type { Corner } from './contract-corner.ts';
-import { accepted, refusal } from './contract-events.ts';
+import { accepted, refusal, webhook } from './contract-events.ts';
 import { give, isThere } from './owed.ts';
 import type { Suite } from './suite.ts';
 
@@ -86,6 +86,23 @@ export const describeConditions = ({ it, expect }: Suite): void => {
     const again = accepted(await c.follow(id, { message, conditions: [take(c, 'purse', 2)] }));
     expect(again.again).toBe(true);
     expect(await give(c, me, 'purse', 0)).toBe(1);
+  });
+
+  it('a refused follow-up keeps nothing, whatever refuses it', async (c) => {
+    const me = await c.instance();
+    await give(c, me, 'purse', 3);
+    const ended = await c.start(me);
+    await c.complete(ended);
+    const working = await c.start(me);
+    const asking = await c.interrupted(me);
+    const follow = async (id: string, over: Partial<FollowUp> = {}) =>
+      refusal(await c.follow(id, { conditions: [take(c, 'purse', 1)], ...over }));
+    expect(await follow(ended.token.taskId)).toBe('terminal');
+    expect(await follow(working.token.taskId)).toBe('busy');
+    expect(await follow(asking, { taskBytes: 1 })).toBe('task-full');
+    expect(await follow(asking, { push: webhook('one', { limit: 0 }) })).toBe('push-full');
+    expect(await follow(c.name('nobody'))).toBe('absent');
+    expect(await give(c, me, 'purse', 0)).toBe(3);
   });
 
   it('never more than there is, however many ask at the same moment', async (c) => {

@@ -68,6 +68,17 @@ export const describeOutbox = ({ it, expect }: Suite): void => {
     expect(await outbox.read(every?.follower ?? 0, 3, 2)).toMatchObject({ upTo: 4, events: [{ seq: 3 }, { seq: 4 }] });
   });
 
+  it('reads nothing to a follower that it is not owed', async (c) => {
+    const me = await c.instance();
+    const run = await c.start(me, { followers: [probe(c, 'a', 'state')] });
+    await c.append(run, progress('p'), chunk('x'));
+    const { follower, lastSeq } = only(await claimProbes(c, me)).ranges[0] ?? { follower: 0, lastSeq: 0 };
+    expect(lastSeq).toBe(2);
+    const owed = await c.storage.outbox.read(follower, 1, 100);
+    expect(owed?.events.map(({ seq }) => seq)).toEqual([1, 2]);
+    expect(owed?.upTo).toBe(2);
+  });
+
   it('a follower is owed what comes after it was added', async (c) => {
     const me = await c.instance();
     const run = await c.start(me);
@@ -125,12 +136,18 @@ export const describeOutbox = ({ it, expect }: Suite): void => {
     const { follower } = owed.ranges[0] ?? { follower: 0 };
     await c.append(run, chunk('x'), chunk('y'));
     expect(await claimProbes(c, me)).toEqual([]);
-    const upTo = async (seq: number) =>
-      accepted(await outbox.advance(owed.claim, [{ follower, upTo: seq }], LEASE_MS)).owed;
-    expect(await upTo(1)).toMatchObject({ claim: owed.claim, ranges: [{ firstSeq: 2, lastSeq: 4 }] });
+    let { claim } = owed;
+    const upTo = async (seq: number) => {
+      const left = accepted(await outbox.advance(claim, [{ follower, upTo: seq }], LEASE_MS)).owed;
+      claim = left?.claim ?? claim;
+      return left;
+    };
+    expect(await upTo(1)).toMatchObject({ claim: { k: claim.k }, ranges: [{ firstSeq: 2, lastSeq: 4 }] });
     expect(await upTo(3)).toMatchObject({ ranges: [{ firstSeq: 4, lastSeq: 4 }] });
+    // What was handled stays handled.
+    expect(await upTo(1)).toMatchObject({ ranges: [{ firstSeq: 4, lastSeq: 4 }] });
     expect(await upTo(4)).toBe(undefined);
-    expect(refusal(await outbox.advance(owed.claim, [], LEASE_MS))).toBe('lost');
+    expect(refusal(await outbox.advance(claim, [], LEASE_MS))).toBe('lost');
     expect(await claimProbes(c, me)).toEqual([]);
     await c.append(run, chunk('z'));
     expect(rangesOf(only(await claimProbes(c, me)))).toEqual(['5-5']);
@@ -149,9 +166,9 @@ export const describeOutbox = ({ it, expect }: Suite): void => {
     expect(owed.ranges.map(({ subject }) => subject.key)).toEqual([first.token.task, second.token.task]);
     await c.complete(third);
     expect(await claimProbes(c, me)).toEqual([]);
-    accepted(await outbox.advance(owed.claim, all(owed).slice(0, 1), LEASE_MS));
+    const left = accepted(await outbox.advance(owed.claim, all(owed).slice(0, 1), LEASE_MS)).owed ?? owed;
     expect(await claimProbes(c, me)).toEqual([]);
-    accepted(await outbox.advance(owed.claim, all(owed).slice(1), LEASE_MS));
+    accepted(await outbox.advance(left.claim, all(owed).slice(1), LEASE_MS));
     expect(only(await claimProbes(c, me)).ranges.map(({ subject }) => subject.key)).toEqual([third.token.task]);
   });
 
@@ -184,11 +201,14 @@ export const describeOutbox = ({ it, expect }: Suite): void => {
     const run = await c.start(me, { followers: [probe(c, 'a')] });
     const owed = only(await claimProbes(c, me));
     const { follower } = owed.ranges[0] ?? { follower: 0 };
-    accepted(await outbox.advance(owed.claim, [{ follower, upTo: 1 }], LEASE_MS));
-    expect(accepted(await outbox.advance(owed.claim, [{ follower, againAfterMs: 0 }], LEASE_MS)).owed).toBe(undefined);
+    const left = accepted(await outbox.advance(owed.claim, [{ follower, upTo: 1 }], LEASE_MS)).owed ?? owed;
+    expect(accepted(await outbox.advance(left.claim, [{ follower, againAfterMs: 0 }], LEASE_MS)).owed).toBe(undefined);
     const second = only(await claimProbes(c, me));
     expect(second.ranges).toMatchObject([{ firstSeq: 2, attempts: 1 }]);
-    accepted(await outbox.advance(second.claim, [{ follower, againAfterMs: LEASE_MS }], LEASE_MS));
+    await c.append(run, chunk('y'));
+    const third = accepted(await outbox.advance(second.claim, [{ follower, upTo: 2 }], LEASE_MS)).owed ?? second;
+    expect(third.ranges).toMatchObject([{ firstSeq: 3, attempts: 0 }]);
+    accepted(await outbox.advance(third.claim, [{ follower, againAfterMs: LEASE_MS }], LEASE_MS));
     await c.append(run, chunk('x'));
     expect(await claimProbes(c, me)).toEqual([]);
   });
@@ -207,7 +227,52 @@ export const describeOutbox = ({ it, expect }: Suite): void => {
     accepted(await outbox.advance(called.claim, [{ follower, upTo: 2, againAfterMs: LEASE_MS }], LEASE_MS));
     expect(await claimProbes(c, me)).toEqual([]);
     await c.append(run, chunk('x'));
-    expect(rangesOf(only(await claimProbes(c, me)))).toEqual(['3-3']);
+    const owedMore = only(await claimProbes(c, me));
+    expect(rangesOf(owedMore)).toEqual(['3-3']);
+    // Also what it is owed while it is being handled.
+    await c.append(run, chunk('y'));
+    accepted(await outbox.advance(owedMore.claim, [{ follower, upTo: 3, againAfterMs: LEASE_MS }], LEASE_MS));
+    expect(rangesOf(only(await claimProbes(c, me)))).toEqual(['4-4']);
+  });
+
+  it('another follower of the same kind and target takes the place of the first', async (c) => {
+    const me = await c.instance();
+    const run = await c.start(me, { followers: [probe(c, 'a', 'end')] });
+    accepted(await c.storage.outbox.follow(c.scope, run.token.taskId, probe(c, 'a', 'every')));
+    await c.append(run, chunk('x'));
+    expect(await told(c, me)).toEqual(['a 3-3']);
+  });
+
+  it('an advance that was done is not done again, and one that moves nothing writes nothing', async (c) => {
+    const { outbox } = c.storage;
+    const me = await c.instance();
+    const run = await c.start(me, { followers: [probe(c, 'a')] });
+    const owed = only(await claimProbes(c, me));
+    const { follower } = owed.ranges[0] ?? { follower: 0 };
+    const once = [{ follower, upTo: 1 }];
+    const first = accepted(await outbox.advance(owed.claim, once, LEASE_MS, { add: 1 }));
+    expect(first.answer).toEqual({ amount: 1 });
+    // As after an answer that was lost on its way.
+    expect(refusal(await outbox.advance(owed.claim, once, LEASE_MS, { add: 1 }))).toBe('lost');
+    const idle = accepted(await outbox.advance(first.owed?.claim ?? owed.claim, [], LEASE_MS, { add: 1 }));
+    expect(idle.answer).toBe(undefined);
+    accepted(await outbox.unfollow(c.scope, run.token.taskId, probe(c, 'a')));
+    const gone = accepted(await outbox.advance(idle.owed?.claim ?? owed.claim, once, LEASE_MS, { add: 1 }));
+    expect([gone.answer, gone.owed]).toEqual([undefined, undefined]);
+    const again = await claimOf(c, me, 'a');
+    expect(accepted(await outbox.advance(again.claim, all(again), LEASE_MS, { add: 0 })).answer).toEqual({ amount: 1 });
+  });
+
+  it('a claim is void with its lease, and with that of its instance, also when no other was made', async (c) => {
+    const { outbox } = c.storage;
+    const me = await c.instance();
+    await c.start(me, { followers: [probe(c, 'a')] });
+    const late = only(await claimProbes(c, me, { leaseMs: 0 }));
+    expect(refusal(await outbox.advance(late.claim, all(late), LEASE_MS, { add: 1 }))).toBe('lost');
+    const dead = await c.instance();
+    const lost = only(await claimProbes(c, dead));
+    await c.expire(dead);
+    expect(refusal(await outbox.advance(lost.claim, all(lost), LEASE_MS, { add: 1 }))).toBe('lost');
   });
 
   it('claims at most as many targets as asked, the longest due first', async (c) => {

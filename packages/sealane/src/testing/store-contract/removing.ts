@@ -45,6 +45,17 @@ export const describeRemoving = ({ it, expect }: Suite): void => {
     expect(await c.log(waiting.id)).toEqual([]);
   });
 
+  it('the log of a task that was removed while it was open is there for a moment, also when another took its id', async (c) => {
+    const { task } = await c.admit();
+    accepted(await c.tasks.remove(c.scope, task.id, c.later()));
+    const stranger = { owner: c.name('stranger'), tenant: c.tenant };
+    await c.admit({ id: task.id, owner: stranger.owner, session: c.name('strange') });
+    accepted(await c.tasks.remove(stranger, task.id, c.later()));
+    expect(kindsOf(await c.tasks.read(c.scope, task.id, 0, 9))).toEqual(['task-admitted', 'turn-ended']);
+    await c.storage.upkeep.dropRemoved(c.later(3_600_000), 100);
+    expect(await c.tasks.read(c.scope, task.id, 0, 9)).toEqual([]);
+  });
+
   it('a task whose followers are owed something is hidden, and its id is free at once', async (c) => {
     const me = await c.instance();
     const { task } = await c.admit({ followers: [probe(c, 'a')] });

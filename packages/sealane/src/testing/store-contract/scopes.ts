@@ -20,6 +20,7 @@ export const describeScopes = ({ it, expect }: Suite): void => {
     ];
     for (const scope of foreign) {
       expect(await c.tasks.find(scope, id)).toBe(undefined);
+      expect(await c.tasks.peek(scope, id)).toBe(undefined);
       expect(await c.tasks.read(scope, id, 0, 9)).toEqual([]);
       expect(await c.list({ contextId: before.contextId }, scope)).toEqual({ tasks: [], total: 0 });
       expect(await c.follow(id, { scope })).toEqual({ ok: false, why: 'absent' });
@@ -33,6 +34,10 @@ export const describeScopes = ({ it, expect }: Suite): void => {
       expect(idsOf((await c.list({ contextId: before.contextId }, scope)).tasks)).toEqual([id]);
     }
     expect(refusal(await c.follow(id, { scope: own }))).toBe('accepted');
+    // Not even what is left of it for a moment after its removal.
+    accepted(await c.tasks.remove(own, id, c.later()));
+    for (const scope of foreign) expect(await c.tasks.read(scope, id, 0, 9)).toEqual([]);
+    expect(await c.tasks.read(own, id, 0, 9)).toHaveLength(5);
   });
 
   it('filters narrow a scope and never leave it', async (c) => {
