@@ -1,21 +1,21 @@
 import type { Artifact, JsonObject, Message, State, TaskSnapshot } from '#domain';
 
-/** Who asks, where: what a connector may build its session key from. */
+/** What a connector may build its session key from: who asks, which agent, and in which context. */
 export interface SessionScope {
-  /** The user, not the key, that the task belongs to. */
+  /** The user that the task belongs to, not the API key. */
   readonly owner: string;
   readonly tenant: string;
   readonly agent: string;
   readonly contextId: string;
 }
 
-/** The agent's own conversation. It is the lane's key: equal keys never run at the same time. */
+/** Names the agent's own conversation. It is the key of the lane: turns with equal keys never run at the same time. */
 export type SessionKey = string;
 
-/** How to find a run again after a crash: whatever the connector needs to stop or re-attach it, as plain JSON. */
+/** What the connector needs to stop or re-attach a run after a crash, as plain JSON. */
 export type RunRef = JsonObject;
 
-/** One message to be worked on. */
+/** One message for the agent to work on. */
 export interface Turn {
   readonly taskId: string;
   readonly contextId: string;
@@ -28,17 +28,17 @@ export interface Turn {
   readonly message: Message;
   /** Earlier messages of the task, oldest first, without `message`. For agents that keep no session of their own. */
   history(): Promise<readonly Message[]>;
-  /** The task as it was when `message` came to it; nothing where it began with it. */
+  /** The task as it was when `message` arrived; undefined if the task began with it. */
   before(): Promise<SeenTask | undefined>;
-  /** The tasks that `message` refers to, without those that have been deleted since. */
+  /** The tasks that `message` refers to, without those that were deleted in the meantime. */
   references(): Promise<readonly SeenTask[]>;
-  /** What came in with the call, merged from task and message. */
+  /** The metadata of the task, of the call and of the message in one object. The last one wins. */
   readonly metadata: JsonObject;
-  /** Extensions of A2A that the agent declares and the caller has asked for, by their addresses. */
+  /** The URIs of the extensions of A2A that the agent declares and the caller asked for. */
   readonly extensions: readonly string[];
-  /** The media types that the caller can take as an answer; empty: it did not say. */
+  /** The media types that the caller accepts as an answer. Empty: the caller named none. */
   readonly outputModes: readonly string[];
-  /** This run's id, and those of the runs that led to it. An agent that calls Sealane hands them on. */
+  /** The id of this run, and the ids of the runs that led to it. An agent that calls Sealane passes them on. */
   readonly runId: string;
   readonly ancestors: readonly string[];
   readonly traceparent?: string;
@@ -54,7 +54,7 @@ export interface SeenTask extends TaskSnapshot {
 /** How much a caller may do through an agent; least first. */
 export type Permission = 'read-only' | 'guarded' | 'workspace' | 'agent-default';
 
-/** What a run may say while it works. */
+/** What a run may report while it works. */
 export type RunEvent =
   | {
       readonly kind: 'artifact';
@@ -64,7 +64,7 @@ export type RunEvent =
       readonly metadata?: JsonObject;
     }
   | { readonly kind: 'status'; readonly message?: Message; readonly metadata?: JsonObject }
-  /** A question from inside a live run: it keeps the lane, and the answer comes through `inbox`. */
+  /** A question of a live run. The run keeps its lane, and the answer arrives in `inbox`. */
   | { readonly kind: 'ask'; readonly state: 'input-required' | 'auth-required'; readonly message: Message };
 
 /** How a turn ended, as the agent sees it. */
@@ -74,30 +74,33 @@ export interface TurnEnd {
   readonly metadata?: JsonObject;
   /** Only with `failed`: another attempt could succeed. */
   readonly retryable?: boolean;
-  /** Only after an abort for `shutdown`: the work goes on without us, and this is not written as its end. */
+  /** Only after an abort for `shutdown`: the work continues without us, so the engine does not write this end. */
   readonly goesOn?: true;
   readonly reason?: string;
-  /** Only with `failed`, and for the operator's log alone: what callers must not read, such as paths and settings. */
+  /** Only with `failed`, and only for the operator's log: what callers must not read, such as paths and settings. */
   readonly detail?: string;
 }
 
-/** What a connector can do with the engine while it runs a turn. */
+/** What the engine offers to a connector while it runs a turn. */
 export interface RunIo {
   /** Aborts on cancel, timeout, lost lease and shutdown; `signal.reason` says which. */
   readonly signal: AbortSignal;
-  /** Counts from 1; above 1 an earlier attempt was lost. */
+  /** Counts the attempts at the turn from 1. Above 1: an earlier attempt did not end the turn. */
   readonly attempt: number;
   /** Durable when it resolves. Call it before the first side effect. */
   remember(ref: RunRef): Promise<void>;
-  /** Resolves when there is room for more, which may be before the event is durable; rejects when the lease is lost. */
+  /**
+   * Resolves when there is room for more (back-pressure), which may be before the event is durable. Rejects when the
+   * run can report nothing more, for example because its lease is lost.
+   */
   emit(event: RunEvent): Promise<void>;
-  /** Answers and steering for this run, in order. Ends when the run is told to stop. */
+  /** Answers and steering messages for this run, in order. Ends with the run, or when the run is aborted. */
   readonly inbox: AsyncIterable<Message>;
-  /** A message of the agent, with the ids that the protocol wants. */
+  /** Makes a message of the agent, with the ids that the protocol requires. */
   say(text: string): Message;
 }
 
-/** What a connector found out before a run, for that run. Only the connector looks into it. */
+/** What a connector learned before a run, for that run. Only the connector interprets it. */
 export type LookAhead = object;
 
 /** A command of a run that waits until an operator allows or denies it. */
@@ -112,11 +115,11 @@ export interface Approval {
 
 export type ApprovalDecision = 'allow-once' | 'deny';
 
-/** The operator's word on what the runs of an agent may do. Callers never get here. */
+/** Lets the operator decide what the runs of an agent may do. Callers have no access to it. */
 export interface Approvals {
-  /** What waits now, of runs for tasks of ours and nobody else's. */
+  /** The commands that wait now. Only those of runs for tasks of this service. */
   list(): Promise<readonly Approval[]>;
-  /** False: nothing of ours with this id waits, or not any more. */
+  /** False: no command of this service waits under this id, or not any more. */
   resolve(id: string, decision: ApprovalDecision): Promise<boolean>;
 }
 
@@ -132,31 +135,31 @@ export interface Health {
  * - `run` resolves only when the work is over; after an abort, only when it is dead. It should not throw: what it
  *   throws becomes `failed` with the error's message.
  * - A run that ends because of an abort answers `canceled`, or throws. After the abort of a `shutdown`, any other end
- *   counts as the agent's own and is stored, if it comes within the grace period.
+ *   counts as the agent's own. The engine stores it if it comes within the grace period.
  * - `stop` is idempotent, works from any instance, and answers `unknown` when it cannot tell.
  * - `session` is pure and injective: two scopes that differ in a part that matters get different keys.
  * - A connector with `reattach` may let go of a run that is aborted for a `shutdown`: it resolves with `goesOn`, and
- *   whoever comes next takes the run up by what was remembered.
+ *   the next instance re-attaches the run by what was remembered.
  */
 export interface AgentConnector {
-  /** The connector's word in the configuration, for logs and spans. */
+  /** The connector's name in the configuration, in logs and in spans. */
   readonly kind: string;
   session(scope: SessionScope): SessionKey;
   run(turn: Turn, io: RunIo, ahead?: LookAhead): Promise<TurnEnd>;
   /**
-   * A turn of this session is on its way into the store and begins at once if its lane is free: what the run has to
-   * know of the session can be asked for meanwhile. The answer is handed to that run and to no other, so nothing that
-   * the lane did can lie between the two. Changes nothing.
+   * Called while a turn of this session is on its way into the store. The turn begins at once if its lane is free, so
+   * the connector may ask in parallel for what the run has to know about the session. The engine hands the answer to
+   * that run and to no other, so no other run of the lane can come between the two. Changes nothing.
    */
   lookAhead?(session: SessionKey): LookAhead | undefined;
   stop(ref: RunRef, signal: AbortSignal): Promise<'dead' | 'unknown'>;
-  /** Takes up a run that went on while nobody was listening. */
+  /** Re-attaches a run that continued while no instance listened to it. */
   reattach?(ref: RunRef, turn: Turn, io: RunIo): Promise<TurnEnd | 'gone'>;
   /** True: the answer to this message is a Message, not a task. */
   answersDirectly?(message: Message): boolean;
   /** True: a message to a working task goes into `inbox`. */
   readonly steerable?: boolean;
-  /** Only where the configuration gives us the right to decide. */
+  /** Present only if the configuration gives Sealane the right to decide. */
   readonly approvals?: Approvals;
   health?(): Promise<Health>;
   close(): Promise<void>;

@@ -1,18 +1,18 @@
 import { SealaneError } from '#domain';
 
-/** How long things may take and how big they may be. All are settings of the operator. */
+/** Limits of time and of size. All are settings of the operator. */
 export interface EngineSettings {
-  /** Runs at the same time on this instance, over all agents. */
+  /** Concurrent runs of this instance, over all agents. */
   readonly slots: number;
   readonly laneWaiting: number;
   /** Waiting turns and held runs per owner; 0 is no limit. */
   readonly ownerWaiting: number;
   readonly ownerRunning: number;
-  /** How long a blocking call is held before it gets the task as it is. */
+  /** How long a blocking call waits before it gets the task as it is. */
   readonly waitMs: number;
-  /** How long a run may take to die after a cancel or a timeout; then its task ends marked as forced. */
+  /** How long a run may take to die after a cancel or a timeout. After that its task ends marked as forced. */
   readonly cancelGraceMs: number;
-  /** How long a run that nobody can confirm dead keeps its lane and its slot. */
+  /** How long a run that is not known to be dead keeps its lane and its slot. */
   readonly quarantineMs: number;
   readonly queueTimeoutMs: number;
   readonly inputTimeoutMs: number;
@@ -23,12 +23,12 @@ export interface EngineSettings {
   readonly taskBytes: number;
   readonly leaseMs: number;
   readonly renewMs: number;
-  /** The slow poll behind hints that may be lost. */
+  /** The interval of the polls that are a fallback for lost hints. */
   readonly pollMs: number;
   readonly janitorMs: number;
-  /** How long a run that may be tried again waits first; doubled at each attempt. */
+  /** How long a run waits before its first retry. Doubles with each attempt. */
   readonly retryMs: number;
-  /** How long runs may go on after a stop was asked for. */
+  /** How long runs may continue after a stop of the service was asked for. */
   readonly drainMs: number;
 }
 
@@ -57,10 +57,10 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   drainMs: 10_000,
 };
 
-/** Node's timers fire at once when they are told to wait longer than this; a little is left for what is added. */
+/** A timer of Node with a longer delay fires at once. A minute is left for what is added to a setting. */
 const LONGEST_MS = 2 ** 31 - 1 - MINUTE;
 
-/** Waits that a timer measures; the others are only compared with times. */
+/** Settings that become delays of timers. The others are only compared with times. */
 const TIMERS: ReadonlySet<string> = new Set([
   'waitMs',
   'cancelGraceMs',
@@ -72,7 +72,7 @@ const TIMERS: ReadonlySet<string> = new Set([
   'drainMs',
 ] satisfies (keyof EngineSettings)[]);
 
-/** What was given, and the defaults for the rest; throws `bad-config` where a number could not be meant. */
+/** The given settings, with defaults for the rest. Throws `bad-config` for an unknown name or an impossible value. */
 export const settingsOf = (given: Partial<EngineSettings> = {}): EngineSettings => {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(DEFAULT_SETTINGS, name)) {

@@ -1,9 +1,9 @@
 import type { JsonObject } from '#domain';
 
 /**
- * What must hold for a message to be taken in, and what it takes: named, from a closed list. `steps/conditions/` has one
- * file for each. The store checks and takes them in the transaction that writes the message, before it writes anything
- * else; a message that is refused takes nothing.
+ * A condition that must hold before a message is taken in, and what the message consumes. The list of conditions is
+ * closed, and each has a file in `steps/conditions/`. The store checks and takes conditions in the transaction that
+ * writes the message, before it writes anything else. A refused message consumes nothing.
  */
 export type Condition = ProbeCondition;
 
@@ -13,7 +13,7 @@ export interface AnyCondition {
   readonly key: string;
 }
 
-/** For the tests of every store: so much of an amount is taken; without `take` there must only be some. */
+/** For the tests of every store: takes this much of an amount. Without `take`, the amount must only be above 0. */
 export interface ProbeCondition extends AnyCondition {
   readonly name: 'probe';
   readonly take?: number;
@@ -21,7 +21,7 @@ export interface ProbeCondition extends AnyCondition {
 
 export type ConditionName = Condition['name'];
 
-/** The first condition that does not hold. `facts` are for the words that the caller gets. */
+/** The first condition that does not hold. The engine turns `facts` into a message for the caller. */
 export interface RefusedCondition {
   readonly ok: false;
   readonly why: 'condition';

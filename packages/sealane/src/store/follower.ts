@@ -1,20 +1,20 @@
 import type { EventClass } from '#domain';
 
 /**
- * The kinds of followers: a closed list. `steps/followers/` has a file for each, with what it writes when it has handled
- * events. `probe` is there for the tests of every store; no service handles it.
+ * The kinds of followers: a closed list. Each has a file in `steps/followers/` that says what the kind writes when it
+ * has handled events. `probe` is for the tests of every store; no service handles it.
  */
 export type FollowerKind = 'webhook' | 'probe';
 
-/** Somebody who must react to what happens to a subject: see `OutboxStore`. */
+/** A follower to add. It must react to the events of a subject; see `OutboxStore`. */
 export interface NewFollower {
   readonly kind: FollowerKind;
-  /** What the kind is to tell or to change, in its own words. One claim at a time is open for it. */
+  /** What the kind tells or changes, in a format of its own. At most one claim is open for a target. */
   readonly target: string;
   readonly events: EventClass;
 }
 
-/** Whose events are followed: a task, by the store's own key. */
+/** The task whose events are followed, by the store's own key. */
 export interface Subject {
   readonly type: 'task';
   readonly key: number;

@@ -7,7 +7,7 @@ import { numbered } from './steps/event-text.ts';
 import type { Result } from './result.ts';
 import type { Instant, TaskId } from './task-store.ts';
 
-/** What a database must be able to do to be a store: execute the steps atomically and tell about commits. */
+/** What a database must do to be a store: execute the steps atomically, and tell about commits. */
 export interface Driver {
   readonly description: string;
   readonly notices?: readonly string[];
@@ -17,13 +17,13 @@ export interface Driver {
   read<N extends ReadName>(name: N, ...args: StepArgs<(typeof READS)[N]>): Promise<StepResult<(typeof READS)[N]>>;
   check(): Promise<string | undefined>;
   readonly backup?: (file: string) => Promise<void>;
-  /** Gives room back to the disk, a little at a time. */
+  /** Gives free pages back to the disk, a few at a time. */
   readonly compact?: () => Promise<void>;
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
-  /** After a commit of this instance that owes somebody something. */
+  /** Calls the listener after a commit of this instance that owes a follower something. */
   onOwed(listener: () => void): Disposable;
   onCommit(listener: (durationMs: number) => void): Disposable;
-  /** When the driver has failed for good; only drivers that can do so have it. */
+  /** Calls the listener when the driver has failed for good. Drivers that cannot fail for good leave this out. */
   readonly onFatal?: (listener: (error: Error) => void) => Disposable;
   close(): Promise<void>;
 }
@@ -31,11 +31,11 @@ export interface Driver {
 const mapped = <A, B>(result: Result<A>, map: (value: A) => B): Result<B> =>
   result.ok ? { ok: true, value: map(result.value) } : result;
 
-/** What a caller sent, as it stands in the log: only its last number has to come back. */
+/** The events that a caller sent, as the log has them. Only the last number has to come back from the store. */
 const committed = (events: readonly NewEvent[], lastSeq: Seq, at: Instant): readonly Event[] =>
   numbered(lastSeq - events.length + 1, events, at);
 
-/** The ports over a driver: every call is the step of the same name. */
+/** The ports over a driver. Every call runs the step of the same name. */
 export const createStepStorage = (driver: Driver): Storage => {
   const upkeep: Upkeep = {
     overdue: (limits) => driver.read('overdue', limits),
@@ -112,7 +112,7 @@ export const createStepStorage = (driver: Driver): Storage => {
     outbox: {
       follow: (scope, id, follower) => driver.write('followTask', scope, id, follower),
       unfollow: (scope, id, follower) => driver.write('unfollowTask', scope, id, follower),
-      // The driver knows steps by name, and not that one of them is for every kind.
+      // The driver's types know a step by its name. They cannot say that one step serves every kind.
       claim: (request) => driver.write('claimOwed', request) as Promise<never>,
       read: (follower, from, limit) => driver.read('readOwed', follower, from, limit),
       advance: (claim, handled, leaseMs, effect) =>

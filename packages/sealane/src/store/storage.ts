@@ -12,21 +12,24 @@ export interface LaneView {
   readonly waiting: number;
   readonly running: TaskId | null;
   readonly paused: boolean;
-  /** Since when the first of its waiting turns waits. */
+  /** Since when the first of its waiting turns has waited. */
   readonly since: Instant | null;
 }
 
 export interface LaneStore {
-  /** Lanes with something in them, or paused; by key. */
+  /** Lanes that hold turns, and paused lanes, sorted by key. */
   list(query: {
     readonly agent?: AgentName;
     readonly owner?: string;
     readonly limit: number;
     readonly after?: string;
   }): Promise<readonly LaneView[]>;
-  /** A paused lane starts nothing; what runs goes on. False: no such lane. Recorded in the audit in the same step. */
+  /**
+   * Pauses or resumes a lane. A paused lane starts nothing; its run goes on. False: no such lane. The same step writes
+   * the audit.
+   */
   pause(lane: string, paused: boolean, by: string, at: Instant): Promise<boolean>;
-  /** The same for every lane of an agent, now and later. */
+  /** The same for every lane of an agent, those of later turns included. */
   pauseAgent(agent: AgentName, paused: boolean, by: string, at: Instant): Promise<void>;
   pausedAgents(): Promise<readonly AgentName[]>;
 }
@@ -38,10 +41,10 @@ export interface KeyRecord {
   readonly owner: string;
   readonly hash: string;
   readonly admin: boolean;
-  /** Which agents it may use; null is all. */
+  /** The agents that the key may use; null is all. */
   readonly agents: readonly AgentName[] | null;
   readonly permission: string;
-  /** Requests a minute; null is the service's default. */
+  /** Requests per minute; null is the default of the service. */
   readonly ratePerMinute: number | null;
   readonly createdAt: Instant;
   readonly expiresAt: Instant | null;
@@ -52,7 +55,7 @@ export interface KeyStore {
   add(key: KeyRecord): Promise<'added' | 'name-taken'>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   list(): Promise<readonly KeyRecord[]>;
-  /** False: no such key, or already revoked. */
+  /** False: there is no such key, or it is already revoked. */
   revoke(idOrName: string, at: Instant): Promise<boolean>;
 }
 
@@ -63,24 +66,24 @@ export interface CardKeyRecord {
   readonly privateJwk: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
-  /** Since when another key is in its place; null for the one in use. */
+  /** When another key replaced this one; null for the key in use. */
   readonly retiredAt: number | null;
 }
 
-/** Where the keys that sign cards are kept, for all instances that serve the same agents. */
+/** Keeps the keys that sign cards, for all instances that serve the same agents. */
 export interface CardKeyStore {
-  /** All keys, the newest first. At most one is in use. */
+  /** All keys, newest first. At most one is in use. */
   list(): Promise<readonly CardKeyRecord[]>;
   /**
-   * Retires `former`, which must be the key in use (null: no key may be in use), and adds `next`, as one atomic step.
-   * `lost`: somebody else was faster, and nothing was written.
+   * Retires `former`, which must be the key in use (null: no key may be in use), and adds `next`, in one atomic step.
+   * `lost`: another instance won the race, and nothing was written.
    */
   replace(former: string | null, next: CardKeyRecord, at: number): Promise<'replaced' | 'lost'>;
   /** Deletes the keys that were retired before that time. */
   forget(retiredBefore: number): Promise<void>;
 }
 
-/** Who did what: admin actions, key use, refusals, lane pauses. */
+/** One entry of the audit, such as an admin action, a refused key or a paused lane: who did what, and when. */
 export interface AuditEvent {
   readonly at: Instant;
   readonly kind: string;
@@ -109,26 +112,29 @@ export interface PushConfigRecord {
   readonly status: 'active' | 'failed';
 }
 
-/** The webhooks of tasks; each call is `absent` when there is no such task in the scope. */
+/** The webhooks of tasks. A call is `absent` when the scope has no such task. */
 export interface PushConfigStore {
-  /** What is committed after it is owed to it; see `OutboxStore`. `push-full`: the task has as many as it may. */
+  /**
+   * Owes to the webhook all events that are committed later; see `OutboxStore`. `push-full`: the task has its maximum
+   * of webhooks.
+   */
   save(scope: Scope, taskId: TaskId, webhook: NewWebhook): Promise<Result<null>>;
-  /** By id. */
+  /** Sorted by id. */
   list(scope: Scope, taskId: TaskId): Promise<Result<readonly PushConfigRecord[]>>;
-  /** False: there was none. */
+  /** False: there was no such webhook. */
   remove(scope: Scope, taskId: TaskId, id: string): Promise<Result<boolean>>;
-  /** The webhook that the target of a follower names, also of a task that was removed meanwhile. */
+  /** The webhook that the target of a follower names, even if its task was removed in the meantime. */
   at(target: string): Promise<PushConfigRecord | undefined>;
 }
 
 export interface StoreCounts {
-  /** Turns waiting in lanes and turns held by a run, of all instances. */
+  /** Turns that wait in lanes and turns that a run holds, of all instances. */
   readonly waiting: number;
   readonly running: number;
   readonly oldestWaitingSince: Instant | null;
 }
 
-/** A task that has waited for too long: to begin, to be tried again, or for its caller. */
+/** A task that has waited too long: to begin, for its retry, or for its caller. */
 export interface Overdue {
   readonly id: TaskId;
   readonly why: 'queued' | 'retry' | 'interrupted';
@@ -136,22 +142,22 @@ export interface Overdue {
 
 /** What the janitor and the operator need. */
 export interface Upkeep {
-  /** Tasks that have waited in a lane, for their next attempt, or for their caller, since before these times. */
+  /** Tasks that have waited since before these times: in a lane, for their retry, or for their caller. */
   overdue(limits: {
     readonly queuedBefore: Instant;
     readonly interruptedBefore: Instant;
     readonly limit: number;
   }): Promise<readonly Overdue[]>;
-  /** Deletes at most `limit` tasks that ended before `endedBefore`, unless something is owed; answers how many. */
+  /** Deletes at most `limit` tasks that ended before `endedBefore`, unless something is owed. Answers how many. */
   expire(endedBefore: Instant, limit: number): Promise<number>;
-  /** Deletes what is left of at most `limit` tasks that were removed before that time, unless something is owed. */
+  /** Deletes the rows of at most `limit` tasks that were removed before that time, unless something is owed. */
   dropRemoved(removedBefore: Instant, limit: number): Promise<number>;
-  /** Deletes the ended tasks of an owner or a context, at most `limit`; answers how many. */
+  /** Deletes at most `limit` ended tasks of an owner or a context. Answers how many. */
   purge(what: { readonly owner?: string; readonly contextId?: string; readonly limit: number }): Promise<number>;
   counts(): Promise<StoreCounts>;
-  /** Writes a consistent copy into a new file while the service runs. Only stores that are one file have it. */
+  /** Writes a consistent copy into a new file while the service runs. Only stores that are one file have this. */
   backup?(file: string): Promise<void>;
-  /** Answers quickly whether the store can be written; `undefined` is yes, a text says what is wrong. */
+  /** Answers quickly whether the store can be written. `undefined`: it can. A text says what is wrong. */
   check(): Promise<string | undefined>;
 }
 
@@ -159,7 +165,7 @@ export interface Upkeep {
 export interface Storage extends AsyncDisposable {
   /** For people: `SQLite, /home/me/.sealane/tasks.db`. */
   readonly description: string;
-  /** What was found when it was opened and somebody should know. */
+  /** What the store found when it was opened and the operator should know. */
   readonly notices?: readonly string[];
   readonly tasks: TaskStore;
   readonly lanes: LaneStore;
@@ -169,11 +175,11 @@ export interface Storage extends AsyncDisposable {
   readonly pushConfigs: PushConfigStore;
   readonly outbox: OutboxStore;
   readonly upkeep: Upkeep;
-  /** How long commits took, in milliseconds, for the metrics. */
+  /** Tells the listener how long each commit took, for the metrics. */
   onCommit(listener: (durationMs: number) => void): Disposable;
   /**
-   * Called when the store has failed for good: from then on every call is rejected, and only opening it again helps.
-   * Stores that cannot fail like that leave it out.
+   * Calls the listener when the store has failed for good: it rejects every call until it is opened again. Stores that
+   * cannot fail for good leave this out.
    */
   onFatal?(listener: (error: Error) => void): Disposable;
   close(): Promise<void>;

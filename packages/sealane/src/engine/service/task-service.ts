@@ -2,17 +2,17 @@ import type { Permission } from '#agents';
 import type { Event, JsonObject, Message, Seq, State } from '#domain';
 import type { Page, StoredTask, TaskFacts } from '#store';
 
-/** Who calls, as `identity` found out. */
+/** Who calls, as `identity` has found out. */
 export interface Caller {
   /** The user that tasks belong to. */
   readonly owner: string;
   readonly keyId: string;
   readonly admin: boolean;
-  /** Agents it may use; null is all. */
+  /** The agents that the caller may use; null is all. */
   readonly agents: readonly string[] | null;
   readonly permission: Permission;
   readonly tenant: string;
-  /** Only tasks of this agent are in reach: the call came in on `/agents/<name>`. */
+  /** The caller reaches only tasks of this agent, because the call came in on `/agents/<name>`. */
   readonly agent?: string;
 }
 
@@ -27,13 +27,13 @@ export interface SendRequest {
   readonly bodyHash?: string;
   readonly traceparent?: string;
   readonly ancestors?: readonly string[];
-  /** Those of the agent's own that the caller has asked for. */
+  /** The extensions of the agent that the caller asked for. */
   readonly extensions?: readonly string[];
-  /** The media types that the caller can take as an answer; absent: any. */
+  /** The media types that the caller accepts as an answer; absent: any. */
   readonly outputModes?: readonly string[];
-  /** Callers that name their tasks themselves: the task of this id is continued, or made if there is none. */
+  /** Set by callers that name their tasks themselves. Continues the task with this id, or creates it if it is new. */
   readonly givenTaskId?: string;
-  /** A webhook, registered with the new task so that it hears of every event. */
+  /** A webhook, registered in the step that stores the message, so that it misses no event from then on. */
   readonly push?: NewPushConfig;
 }
 
@@ -51,33 +51,33 @@ export interface ListRequest {
   readonly withArtifacts: boolean;
 }
 
-/** A webhook of a task: where its events go, and how its caller wants to be spoken to. */
+/** A webhook of a task: where its events go, and in which form. */
 export interface PushConfig {
   readonly id: string;
   readonly url: string;
-  /** Sent back with each delivery, so that the receiver knows it is meant. */
+  /** Sent with each delivery, so that the receiver can check that the delivery is meant for it. */
   readonly token?: string;
   readonly authentication?: { readonly scheme: string; readonly credentials?: string };
-  /** The protocol version it was registered in; its bodies keep that form. */
+  /** The protocol version that the webhook was registered in. Its bodies keep the form of that version. */
   readonly dialect: string;
-  /** How its caller names the task, where that is not the task's id. */
+  /** The caller's name for the task, if that is not the task's id. */
   readonly taskName?: string;
 }
 
-/** Without an id it gets one; with the id of another of the same task it replaces that. */
+/** A webhook without an id gets one. A webhook of the same task that has this id is replaced. */
 export type NewPushConfig = Omit<PushConfig, 'id'> & { readonly id?: string };
 
-/** The webhooks of a caller's tasks. A task of another owner is as unknown here as anywhere. */
+/** The webhooks of a caller's tasks. A task of another owner is `task-not-found`, as everywhere. */
 export interface PushConfigs {
   save(caller: Caller, taskId: string, config: NewPushConfig): Promise<PushConfig>;
   find(caller: Caller, taskId: string, id: string): Promise<PushConfig | undefined>;
-  /** By id. */
+  /** Sorted by id. */
   list(caller: Caller, taskId: string): Promise<readonly PushConfig[]>;
-  /** Nothing happens if there is none. */
+  /** Does nothing if there is no such webhook. */
   remove(caller: Caller, taskId: string, id: string): Promise<void>;
 }
 
-/** One thing a stream tells its reader. A direct reply is the only item of its stream. */
+/** One item of a stream. A direct reply is the only item of its stream. */
 export type StreamItem =
   | { readonly kind: 'task'; readonly seq: Seq; readonly task: StoredTask }
   | {
@@ -89,13 +89,13 @@ export type StreamItem =
     }
   | { readonly kind: 'message'; readonly message: Message };
 
-/** What an event needs to be shown alone. */
+/** What a client must know of the task to understand a single event. */
 export interface TaskIdentity {
   readonly id: string;
   readonly contextId: string;
 }
 
-/** An event's encodings by dialect, made once and shared by all its readers. */
+/** The encodings of an event by dialect, made once and shared by all its readers. */
 export type FrameCache = Map<string, string>;
 
 /**
@@ -104,15 +104,19 @@ export type FrameCache = Map<string, string>;
  * never stops a task.
  */
 export interface TaskService {
-  /** Waits until the turn ended or asks something, at most the wait timeout; not at all with `wait: false`. */
+  /**
+   * Waits until the turn has ended or asks something, at most for `waitMs`. With `wait: false`, it waits only for a
+   * direct reply.
+   */
   send(
     caller: Caller,
     request: SendRequest,
     options: { readonly wait: boolean; readonly waitMs?: number; readonly signal?: AbortSignal },
   ): Promise<SendOutcome>;
   /**
-   * The task first, then its events; ends when the turn ended or asks for input. Refusals are thrown by the returned
-   * promise, before there is a stream. With `lastEventId` (a repeated send under its idempotency key) it resumes.
+   * The task first, then its events. Ends when the task has ended or asks for input. A refusal rejects the returned
+   * promise, before there is a stream. With `lastEventId`, a repeated send under the same idempotency key resumes its
+   * stream.
    */
   stream(
     caller: Caller,
@@ -121,9 +125,9 @@ export interface TaskService {
   ): Promise<AsyncIterable<StreamItem>>;
   get(caller: Caller, id: string): Promise<StoredTask>;
   list(caller: Caller, request: ListRequest): Promise<Page>;
-  /** Resolves when the task has ended (or its cancel is under way and the grace period is over). */
+  /** Resolves when the task has ended, or with the task as it is when the run does not end within the grace period. */
   cancel(caller: Caller, id: string): Promise<StoredTask>;
-  /** The task, then its events until it ends; with `lastEventId` only the events after it, also of an ended task. */
+  /** The task, then its events until the task ends. With `lastEventId`, only later events, also of an ended task. */
   subscribe(
     caller: Caller,
     id: string,
@@ -136,7 +140,7 @@ export interface TaskService {
     after: Seq,
     limit: number,
   ): Promise<{ readonly task: TaskFacts; readonly events: readonly Event[] }>;
-  /** Deletes a task. One that is open is canceled first; one that runs is a conflict. */
+  /** Deletes a task. An open task is canceled first. A task that a run still holds is refused. */
   remove(caller: Caller, id: string): Promise<void>;
   readonly pushConfigs: PushConfigs;
 }

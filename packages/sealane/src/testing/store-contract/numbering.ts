@@ -2,7 +2,7 @@ import { accepted, chunk, foldedUpTo, kindsOf, progress, seqsOf, snapshotOf, tur
 import type { Suite } from './suite.ts';
 
 export const describeNumbering = ({ it, expect }: Suite): void => {
-  it('events of a task are numbered 1, 2, 3, … by the store, without gap, whoever writes them', async (c) => {
+  it('events of a task are numbered 1, 2, 3, … by the store, without gap, whichever call writes them', async (c) => {
     const me = await c.instance();
     const { task, events: admitted } = await c.admit();
     const [claimed] = await c.claim(me);
