@@ -4,10 +4,10 @@ import type { Admission, Admitted, CallFacts, Run, StoredTask } from '../task-st
 import type { NewTask } from './commit-events.ts';
 import { isoOf, numbered } from './event-text.ts';
 
-// What an admission writes, and what its caller gets: both sides of the store's thread know it, so that little has to
-// cross between them.
+// What an admission writes, and what its caller gets. Both sides of the store's thread compute it, so that little data
+// has to cross between them.
 
-/** Only what the caller does not know already; `assembleAdmitted` makes the port's answer of it. */
+/** The part of the answer that the caller does not know already. `assembleAdmitted` makes the port's answer of it. */
 export type AdmitOutcome =
   | { readonly again: true; readonly task: StoredTask }
   | {
@@ -18,7 +18,7 @@ export type AdmitOutcome =
       readonly ahead: number;
     };
 
-/** The first events of a task: admitted, and started when its lane was idle. */
+/** The first events of a task: admitted, and started if its lane was idle. */
 export const admissionEvents = (admission: Admission, isStarted: boolean, ahead: number): readonly NewEvent[] => {
   const admitted: NewEvent = {
     kind: 'task-admitted',
@@ -30,7 +30,7 @@ export const admissionEvents = (admission: Admission, isStarted: boolean, ahead:
   return isStarted ? [admitted, { kind: 'run-started', state: 'working', attempt: 1 }] : [admitted];
 };
 
-/** The row of a new task. What it contains is in its first events. */
+/** The row of a new task. Its content is in its first events. */
 export const newTask = (admission: Admission): NewTask => ({
   id: admission.id,
   context_id: admission.contextId,

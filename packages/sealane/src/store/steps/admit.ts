@@ -11,7 +11,7 @@ import { find } from './task-view.ts';
 import { FACTS_BY_ID, FIND_IDEMPOTENCY, INSERT_IDEMPOTENCY } from './tasks.sql.ts';
 import { addWebhook } from './webhooks.ts';
 
-/** A new task: its row, its first event, its turn in the lane and its idempotency record, or nothing at all. */
+/** Writes a new task, or nothing: its row, its first event, its turn in the lane and its idempotency record. */
 export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   const { idempotency, owner, at, conditions = [] } = admission;
   if (idempotency) {
@@ -36,14 +36,14 @@ export function* admit(admission: Admission): Steps<Result<AdmitOutcome>> {
   if (!committed) throw new Error(`Task ${admission.id} got no head.`);
   if (idempotency) {
     const recorded = yield* first(INSERT_IDEMPOTENCY, owner, idempotency.key, idempotency.bodyHash, admission.id);
-    // Another call was faster with the same key: start again and find what it admitted.
+    // Another call with the same key won the race: start again, and find the task that it admitted.
     if (!recorded) throw new StepConflict();
   }
   yield* wake(admission.id);
   return { ok: true, value: { again: false, task: committed.task, lane: lane.k, isStarted, ahead } };
 }
 
-/** The head of a new task with its first turn, and those who follow it from the first event on. */
+/** Writes the head of a new task with its first turn, and the followers that it has from its first event on. */
 function* beginTask({ task, count, length }: News, admission: Admission, entered: Entered): Steps<HeadRow> {
   const { push, followers = [] } = admission;
   const epoch = entered.isStarted ? 1 : 0;

@@ -7,10 +7,10 @@ import { ADVANCE_RUN } from './heads.sql.ts';
 import { refusedRun } from './refused-run.ts';
 import { first, type Steps, wake } from './step.ts';
 
-/** What a run reports while it works. Touches the task's row only when its status changes. */
+/** Appends what a run reports while it works. Touches the task's row only for a new status or a long tail. */
 export function* append(run: RunToken, events: readonly NewEvent[], at: Instant): Steps<Result<{ readonly seq: Seq }>> {
   const end = events.find((event) => event.kind === 'turn-ended' || ('state' in event && isTerminal(event.state)));
-  // The lane would stay held: `finish` ends a turn, and frees it.
+  // An end would leave the lane held. `finish` ends a turn, and can free its lane in the same step.
   if (end) throw new Error(`append() cannot end a turn (${end.kind}). Use finish().`);
   const committed = yield* commitEvents({
     task: run.task,

@@ -32,7 +32,8 @@ export function* replaceCardKey(former: string | null, next: CardKeyRecord, at: 
   if (former !== null && !(yield* first(RETIRE, at, former))) return 'lost';
   const added = yield* first(ADD, next.kid, next.privateJwk, next.createdAt);
   if (added) return 'replaced';
-  // Somebody else has a key in use: nothing of this step may stay, so it begins again and finds the former one gone.
+  // Another instance has put a key in use. Nothing of this step may stay, so it starts again and finds `former`
+  // retired.
   if (former !== null) throw new StepConflict();
   return 'lost';
 }

@@ -17,9 +17,9 @@ import { runOf } from './run-of.ts';
 import { all, first, type Steps, wake } from './step.ts';
 
 /**
- * Takes the heads of idle lanes. Two statements for every lane: the first locks it, the second picks its head in a
- * snapshot that begins after the lock. In one statement the head could be a turn that another instance has claimed
- * and finished in between, and a completed task would run again.
+ * Takes the first turns of idle lanes. Each lane needs two statements: the first locks the lane, the second picks its
+ * first turn in a snapshot that begins after the lock. With one statement, another instance could claim and finish that
+ * turn in between, and a completed task would run again.
  */
 export function* claim(request: {
   readonly instance: InstanceId;
@@ -37,7 +37,7 @@ export function* claim(request: {
   }
   for (const [agent, free] of Object.entries(request.free)) {
     if (free < 1 || (yield* first(IS_PAUSED, agent))) continue;
-    // With a limit per owner some of the ready lanes are passed over; look a little further.
+    // A limit per owner skips some of the ready lanes, so ask for more lanes than there are free slots.
     const lanes = yield* all(
       READY_LANES,
       agent,

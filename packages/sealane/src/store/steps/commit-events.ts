@@ -10,32 +10,38 @@ import { each, first, type Steps } from './step.ts';
 import { openFlag, rowsAfter, sizeOf } from './task-view.ts';
 import { INSERT_TASK, SET_FOLDED, SET_STATUS, STATE_OF, TASK_BY_KEY, type TaskRow } from './tasks.sql.ts';
 
-/** What these events make of a head: the numbers that the statement of `advance` needs. */
+/** The numbers by which these events advance a head. The statement of `advance` needs them. */
 export interface News {
   readonly task: number;
   readonly count: number;
-  /** The length of their texts. */
+  /** The length of the texts of the events. */
   readonly length: number;
-  /** 1: they end the task. */
+  /** 1: the events end the task. */
   readonly ended: number;
 }
 
-/** The columns of a task that is not there yet. */
+/** The columns of a task that does not exist yet. */
 export type NewTask = Pick<
   TaskRow,
   'id' | 'context_id' | 'metadata' | 'owner' | 'tenant' | 'agent' | 'dialect' | 'session' | 'direct' | 'turns'
 >;
 
 export interface Commit {
-  /** The store's key of the task, or the task that is made for these events. */
+  /** The store's key of the task, or the columns of a new task. */
   readonly task: number | NewTask;
-  /** The state that the task most probably has; a wrong guess costs a look. A new task has none. */
+  /**
+   * The state that the task most probably has. A wrong guess costs one more read. A new task has no state, and a fold
+   * finds it by itself.
+   */
   readonly from?: State;
   readonly events: readonly NewEvent[];
   readonly at: Instant;
-  /** `turn`: the turn is over, so the task is folded. `tail`: only if what is not folded has become long. */
+  /**
+   * `turn`: the turn is over, so the task is folded. `tail`: the task is folded only if its unfolded tail has become
+   * long.
+   */
   readonly fold: 'turn' | 'tail';
-  /** The caller's fence: advances the head, and may move the turn in it. No row: nothing is written. */
+  /** The caller's fence. It advances the head, and may move the turn in it. No row: nothing is written. */
   readonly advance: (news: News) => Steps<HeadRow | undefined>;
 }
 
@@ -43,15 +49,17 @@ export interface Committed {
   readonly task: number;
   readonly head: HeadRow;
   readonly events: readonly Event[];
-  /** The whole row, where it was folded. */
+  /** The whole row, if the task was folded. */
   readonly row: TaskRow | undefined;
 }
 
 /**
- * The only way into the log, and the only writer of a task's state. In this order: the caller's fence, the log, the
- * state and the folded content, and what is owed to followers. It writes rows of its own task alone, and runs no code of
- * a kind of follower: many calls share one transaction, and a row that two of them wrote would make them wait for each
- * other. The lane, and who is woken, are up to the step that knows why.
+ * The only way into the log, and the only writer of a task's state. It runs the caller's fence first. Then it writes
+ * the log, the state and the folded content, and what is owed to followers.
+ *
+ * It writes only rows of its own task, and runs no code of a kind of follower. Many calls share one transaction, and
+ * two calls that write the same row would wait for each other. The calling step moves the lane and wakes the listeners,
+ * because only that step knows why.
  */
 export function* commitEvents(commit: Commit): Steps<Committed | undefined> {
   const { events, at } = commit;
@@ -89,14 +97,14 @@ function* insertTask(task: NewTask, events: readonly NewEvent[], at: Instant): S
   return inserted.k;
 }
 
-/** Two events at once, with which most turns begin and end, are one statement. */
+/** Most turns begin and end with two events at once, so two events are one statement. */
 function* insertTexts(task: number, firstSeq: number, at: Instant, texts: readonly string[]): Steps<void> {
   const rows = texts.map((text, index) => [task, firstSeq + index, at, text] as const);
   if (rows.length === 2) yield* first(INSERT_TWO_EVENTS, ...rows.flat());
   else yield* each(INSERT_EVENT, rows);
 }
 
-/** Why these events cannot follow a state: only a move of the table of states changes a state. */
+/** Says why these events cannot follow a state. A state changes only by a move of the table of states. */
 const wrongMove = (from: State, events: readonly NewEvent[]): string | undefined => {
   let state = from;
   for (const event of events) {
@@ -107,7 +115,7 @@ const wrongMove = (from: State, events: readonly NewEvent[]): string | undefined
   return undefined;
 };
 
-/** A step that tries another move is wrong, and writes nothing. */
+/** A step that tries another move has a bug, and writes nothing. */
 const requireMoves = (from: State, events: readonly NewEvent[]): void => {
   const wrong = wrongMove(from, events);
   if (wrong !== undefined) throw new Error(wrong);
@@ -115,15 +123,15 @@ const requireMoves = (from: State, events: readonly NewEvent[]): void => {
 
 const newEvents = (committed: readonly Event[]): readonly NewEvent[] => committed.map(({ event }) => event);
 
-/** The last event that has a state. */
+/** The state and the time of the last event that has a state. */
 const lastReport = (committed: readonly Event[]): { readonly state: State; readonly at: string } | undefined => {
   const last = committed.findLast(({ event }) => event.kind !== 'artifact-added');
   return last && last.event.kind !== 'artifact-added' ? { state: last.event.state, at: last.at } : undefined;
 };
 
 /**
- * What a list sorts and filters by must be true at every moment; the content of the row need not be. Answers the state
- * before, where it had to know it.
+ * Writes the columns that lists sort and filter by. They must be right at every moment; the content of the row need not
+ * be. Answers the state before these events, as far as it had to know it.
  */
 function* setStatus(task: number, from: State | undefined, committed: readonly Event[]): Steps<State | undefined> {
   const last = lastReport(committed);
@@ -138,13 +146,13 @@ function* setStatus(task: number, from: State | undefined, committed: readonly E
   return before;
 }
 
-/** A shorter tail is cheaper to fold at each read than to fold once and store, while more comes in. */
+/** While more events come in, folding a shorter tail at each read is cheaper than storing the folded row. */
 const LONG_TAIL = 256 * 1024;
 
-/** Folding costs in proportion to what was appended since the last time. */
+/** The tail must also be as long as the content. So all folding costs in proportion to what was appended. */
 const isLongTail = ({ tail, content }: HeadRow): boolean => tail >= LONG_TAIL && tail >= content;
 
-/** Brings the row up to date: state and content. */
+/** Brings the state and the content of the row up to date. Also answers the state before. */
 function* foldTask(
   task: number,
   committed: readonly Event[],

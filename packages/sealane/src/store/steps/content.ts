@@ -3,13 +3,13 @@ import { fold, type State, type TaskSnapshot } from '#domain';
 import { CHUNK_TEXT, eventOf, type EventRow } from './event-text.ts';
 import type { TaskRow } from './tasks.sql.ts';
 
-/** What events change of a task's row, as of event `folded`. */
+/** The columns of a task's row that events change, as of event `folded`. */
 export type Content = Pick<
   TaskRow,
   'status_state' | 'status_message' | 'status_timestamp' | 'artifacts' | 'history' | 'metadata' | 'folded'
 >;
 
-/** The content of a row, brought up to date by the events that are not folded into it yet. */
+/** The content of a row, brought up to date with the events that are not folded into it yet. */
 export const contentOf = (row: TaskRow, tail: readonly EventRow[], withArtifacts = true): Content => {
   const last = tail.at(-1);
   if (!last) return row;

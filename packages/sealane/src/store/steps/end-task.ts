@@ -12,7 +12,10 @@ import { type FactsRow, STATE_OF } from './tasks.sql.ts';
 
 const CANCELED: NewEvent = { kind: 'turn-ended', state: 'canceled', reason: 'canceled' };
 
-/** A turn that waits, or a question that nobody works on, ends here and now; a run is told and ends itself. */
+/**
+ * Cancels a task. A turn that waits, or a question that no run works on, ends in this step. A live run gets an intent,
+ * and ends the task itself.
+ */
 export function* requestCancel(scope: Scope, id: TaskId, by: string, at: Instant): Steps<Result<CancelRequest>> {
   const row = yield* visibleTask(scope, id);
   if (!row) return { ok: false, why: 'absent' };
@@ -48,12 +51,15 @@ export function* force(id: TaskId, from: readonly State[], event: NewEvent, at: 
   return yield* endNow(row, turn, event, at);
 }
 
-/** The state under the lock of the head: what was read before may be old. */
+/** Reads the state under the lock of the head: a state that was read before the lock may be old. */
 function* stateOf(row: FactsRow): Steps<State> {
   return ((yield* first(STATE_OF, row.k))?.status_state ?? row.status_state) as State;
 }
 
-/** The task's turn, read after its lane and its head were locked: nobody claims or finishes it until we commit. */
+/**
+ * The task's turn, read after its lane and its head were locked. No other step claims or finishes it until this one
+ * commits.
+ */
 export function* lockedTurn(row: FactsRow): Steps<TurnRow | undefined> {
   const seen = yield* first(TURN, row.k);
   if (seen) yield* first(LOCK_LANE, seen.lane);
@@ -61,7 +67,7 @@ export function* lockedTurn(row: FactsRow): Steps<TurnRow | undefined> {
   return yield* first(TURN, row.k);
 }
 
-/** Ends an open task now. A turn that waits leaves its lane; the lane and the head must be locked. */
+/** Ends an open task now. A turn that waits leaves its lane. The caller has locked the lane and the head. */
 export function* endNow(
   row: FactsRow,
   turn: TurnRow | undefined,
@@ -81,7 +87,7 @@ export function* endNow(
   return { ok: true, value: { task: viewOfRow(committed.row), events: committed.events } };
 }
 
-/** The end of a task that is removed while it is open. */
+/** Cancels a task that is removed while it is open. */
 export function* cancelNow(row: FactsRow, turn: TurnRow | undefined, at: Instant): Steps<Finished | undefined> {
   const ended = yield* endNow(row, turn, CANCELED, at);
   return ended.ok ? ended.value : undefined;

@@ -24,14 +24,14 @@ export interface Entrant {
 }
 
 export interface Entered {
-  /** The lane, and the place in it that was taken. */
+  /** The lane, and the place that the turn took in it. */
   readonly lane: Pick<LaneRow, 'k' | 'places'>;
   readonly isStarted: boolean;
-  /** Turns ahead of it in the lane. */
+  /** How many turns are ahead of it in the lane. */
   readonly ahead: number;
 }
 
-/** Takes a place in the lane; the lane row is locked from here to the commit. */
+/** Takes a place in the lane. The lane's row is locked from here to the commit. */
 export function* enterLane(who: Entrant): Steps<Result<Entered>> {
   const { session, owner, slot, limits } = who;
   if (who.call.ancestors?.length) {
@@ -48,7 +48,7 @@ export function* enterLane(who: Entrant): Steps<Result<Entered>> {
   const holder = slot && !(yield* first(IS_PAUSED, who.agent)) ? slot.instance : null;
   const lane = yield* first(ENTER_LANE, session, who.agent, owner, holder, holder, limits.laneWaiting);
   if (!lane) return { ok: false, why: 'full' };
-  // Every turn that must wait is counted in `waiting`; so nobody waits only if this one has just started.
+  // `waiting` counts every turn that must wait, this one included. So 0 means that this turn has just started.
   const isStarted = holder !== null && lane.holder === holder && lane.waiting === 0;
   if (isStarted) return { ok: true, value: { lane, isStarted, ahead: 0 } };
   if (lane.holder === null && lane.waiting === 1 && lane.paused === 0) yield* makeReady(lane);
@@ -56,7 +56,10 @@ export function* enterLane(who: Entrant): Steps<Result<Entered>> {
   return { ok: true, value: { lane, isStarted: false, ahead: ahead?.n ?? 0 } };
 }
 
-/** A turn as its columns stand in the statements that write one: lane, place, owner, call, times, holder, attempt. */
+/**
+ * The columns of a turn, in the order of the statements that write one: lane, place, owner, call, times, holder,
+ * attempt.
+ */
 export const turnIn = (
   { lane, isStarted }: Entered,
   by: { readonly owner: string; readonly call: CallFacts; readonly at: Instant; readonly slot?: Slot },

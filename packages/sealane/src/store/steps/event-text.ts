@@ -12,7 +12,7 @@ export interface EventRow {
 let lastAt = 0;
 let lastIso = new Date(0).toISOString();
 
-/** Most calls of a batch are of the same millisecond, and formatting a date is not free. */
+/** Keeps the last text: most calls of a batch are of the same millisecond, and formatting a date is not free. */
 export const isoOf = (at: Instant): string => {
   if (at !== lastAt) {
     lastIso = new Date(at).toISOString();
@@ -21,10 +21,13 @@ export const isoOf = (at: Instant): string => {
   return lastIso;
 };
 
-/** An event as it stands in the log. Its kind comes first, so that a statement can tell chunks without reading them. */
+/**
+ * The text of an event in the log. The kind comes first, so that a statement recognises a chunk by its first
+ * characters.
+ */
 export const textOfEvent = (event: NewEvent): string => JSON.stringify(Object.assign({ kind: event.kind }, event));
 
-/** The beginning of the text of a chunk. */
+/** How the text of a chunk begins. */
 export const CHUNK_TEXT = '{"kind":"artifact-added"';
 
 /** Events as their readers get them, numbered from `first` on. */

@@ -10,7 +10,7 @@ import { refusedRun } from './refused-run.ts';
 import { first, type Steps, wake } from './step.ts';
 import { viewOfRow } from './task-view.ts';
 
-/** The turn's last events; with `release` the lane goes on in the same step. */
+/** Writes the last events of a turn. With `release`, the same step frees the lane. */
 export function* finish(
   run: RunToken,
   events: readonly NewEvent[],

@@ -13,7 +13,7 @@ import { messagesOf, reloadTask, visibleTask } from './task-view.ts';
 import { type FactsRow, inGroup, RUN_TASK, SET_TURNS } from './tasks.sql.ts';
 import { addWebhook, placeFor } from './webhooks.ts';
 
-/** A message to a task that exists: its next turn, or an answer to its live run. */
+/** Takes a message to an existing task: as its next turn, or for its live run. */
 export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   const { scope, id, conditions = [] } = followUp;
   const seen = yield* visibleTask(scope, id);
@@ -26,11 +26,11 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   const refused = (why: Refused): Refused => (hasTaken ? refuse(why) : why);
   if (unmet) return refused(unmet);
 
-  // Whoever changes a task with a turn holds its lane; a task without one is guarded by its head alone.
+  // A step that changes a task with a turn locks its lane. The head alone guards a task without a turn.
   const lane = yield* first(LANE_BY_KEY, seen.session);
   if (lane) yield* first(LOCK_LANE, lane.k);
   yield* first(LOCK_HEAD, seen.k);
-  // Between the look and the lock another call may have sent the same message, or have answered the question.
+  // Before this step got the locks, another call may have sent the same message or answered the question.
   const row = yield* visibleTask(scope, id);
   if (!row) return refused({ ok: false, why: 'absent' });
   const isNews = (yield* first(HEAD, row.k))?.seq !== seenSeq;
@@ -43,7 +43,7 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   return told.ok ? told : refused(told);
 }
 
-/** Clients that use an id for several messages are careless, but what they say must not be lost: words count, too. */
+/** Careless clients use one messageId for several messages. What they say must not be lost, so the parts count, too. */
 function* isKnown(row: FactsRow, message: Message): Steps<boolean> {
   const words = JSON.stringify(message.parts);
   return (yield* messagesOf(row)).some(
@@ -73,7 +73,7 @@ function* tell(row: FactsRow, followUp: FollowUp): Steps<Result<Admitted>> {
   return yield* tellLiveRun(row, followUp, webhook);
 }
 
-/** The webhook that comes with a message, under the id it gets; `full` when its task has enough of them. */
+/** The webhook that comes with a message, under the id that it gets. `full`: the task has its maximum of webhooks. */
 function* webhookOf(task: number, { push }: FollowUp): Steps<NewWebhook | 'full' | undefined> {
   if (!push) return undefined;
   const id = yield* placeFor(task, push);

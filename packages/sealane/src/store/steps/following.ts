@@ -24,7 +24,7 @@ export function* unfollowTask(
   return { ok: true, value: null };
 }
 
-/** The head of the task must be locked: so nobody writes an event that a new follower would miss. */
+/** The caller has locked the head of the task, so no other step writes an event that the new follower would miss. */
 export function* addFollower(task: number, { kind, target, events }: NewFollower): Steps<void> {
   yield* first(ADD_FOLLOWER, kind, target, 'task', task, CLASS_BITS[events]);
   yield* first(SET_FOLLOWS, task);

@@ -8,7 +8,7 @@ export interface HeadRow {
   readonly epoch: number;
   readonly ended: number;
   readonly cancel: number;
-  /** Bytes of the events that are not folded yet, and about as many bytes as are folded. */
+  /** `tail`: the bytes of the events that are not folded yet. `content`: about how many bytes are folded. */
   readonly tail: number;
   readonly content: number;
   /** A mask of the classes of events that followers of the task ask for; see `outbox.sql.ts`. */
@@ -31,43 +31,47 @@ export const INSERT_HEAD_AND_TURN = sql(`
 export const HEAD = sql<HeadRow>(`SELECT ${HEAD_COLUMNS} FROM heads WHERE task = ?`);
 export const LOCK_HEAD = lock(`SELECT seq FROM heads WHERE task = ? {lock}`);
 
-// Statements that advance a head: events are written only after one of them has changed its row. With a run's epoch they
-// are the fence of that run; no row means that its lease is lost, or that its task has ended.
+// Statements that advance a head. A step writes events only after one of them has changed the row. With the epoch of a
+// run, the statement is the fence of that run. No row means: the lease is lost, the task has ended, or a cancel was
+// asked for.
 
 const BY_ITS_RUN = 'WHERE task = ? AND epoch = ? AND ended = 0';
-/** What is said while a run works. */
+/** What a run reports while it works. */
 export const ADVANCE_RUN = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ? ${BY_ITS_RUN} RETURNING ${HEAD_COLUMNS}`);
 /** At the end of a turn everything is folded. */
 const FOLDED = 'seq = seq + ?, content = content + tail + ?, tail = 0';
 const ANSWERS_CANCEL = 'AND (cancel = 0 OR CAST(? AS BIGINT) = 1)';
-/** The end of a run's turn: a cancel that was asked for before is only answered by a canceled end (the flag). */
+/** Ends the turn of a run. If a cancel was asked for, only a canceled end (the flag) passes. */
 export const END_RUN = sql<HeadRow>(`
   UPDATE heads SET ${FOLDED}, ended = ?, turn_ended = 1 ${BY_ITS_RUN} ${ANSWERS_CANCEL} RETURNING ${HEAD_COLUMNS}`);
-/** The same for a run that is dead already: its turn is over as well, and its epoch. */
+/** The same for a run that is already dead. It also takes the turn out of the head and ends the run's epoch. */
 export const END_TURN = sql<HeadRow>(`
   UPDATE heads SET ${FOLDED}, ended = ?, epoch = epoch + 1, ${NO_TURN} ${BY_ITS_RUN} ${ANSWERS_CANCEL}
   RETURNING ${HEAD_COLUMNS}`);
-/** From outside a run: a message for it, or the intent to cancel it (the flag). */
+/** From outside a run: a message for the run, or the intent to cancel it (the flag). */
 export const TELL_RUN = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?, cancel = CASE WHEN CAST(? AS BIGINT) = 1 THEN 1 ELSE cancel END
   WHERE task = ? AND ended = 0 RETURNING ${HEAD_COLUMNS}`);
-/** The end of a task from outside its run. A turn that a run holds stays held; another one leaves its lane next. */
+/**
+ * Ends a task from outside its run. A turn that a run holds stays held. A waiting turn leaves its lane in the same
+ * step.
+ */
 export const END_TASK = sql<HeadRow>(`
   UPDATE heads SET ${FOLDED}, ended = 1, turn_ended = CASE WHEN lane IS NULL THEN NULL ELSE 1 END
   WHERE task = ? AND ended = 0 RETURNING ${HEAD_COLUMNS}`);
-/** The next turn of a task, which waits, or has started (a new epoch). The event after the last has its message. */
+/** Adds the next turn of a task. It waits, or has started (a new epoch). Its message is in the first new event. */
 export const NEXT_TURN = sql<HeadRow>(`
   UPDATE heads SET message_seq = seq + 1, seq = seq + ?, tail = tail + ?, epoch = epoch + ?, number = ?, cancel = 0,
     turn_ended = 0, ref = NULL, drains = 0, lane = ?, place = ?, owner = ?, call = ?, queued_at = ?, started_at = ?, held_at = ?,
     holder = ?, attempt = ?
   WHERE task = ? AND ended = 0 AND lane IS NULL RETURNING ${HEAD_COLUMNS}`);
-/** A new holder: whatever the previous one still writes misses its epoch. */
+/** Gives a turn to a new holder. Later writes of the previous holder fail, because the epoch is another. */
 export const START_TURN = sql<HeadRow>(`
   UPDATE heads SET seq = seq + ?, tail = tail + ?, epoch = epoch + 1, holder = ?, attempt = ?, started_at = ?, held_at = ?,
     ref = NULL
   WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
-/** The task is written anew as a whole. */
+/** Writes the whole task again. */
 export const REWRITE_TASK = sql<HeadRow>(`
   UPDATE heads SET ${FOLDED}, ended = ? WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
 
@@ -77,13 +81,13 @@ export const REHOLD_TURN = sql<HeadRow>(`
   UPDATE heads SET epoch = epoch + 1, holder = ?, held_at = ? WHERE task = ? RETURNING ${HEAD_COLUMNS}`);
 export const RETRY_TURN = sql(`
   UPDATE heads SET epoch = epoch + 1, holder = NULL, ref = NULL, drains = drains + ? WHERE task = ?`);
-/** A run that ends without its turn's last events: it is released, and whatever it still writes misses its epoch. */
+/** Releases a run whose turn has already ended. Later writes of the run fail, because the epoch is another. */
 export const RELEASE_TURN = sql(`UPDATE heads SET epoch = epoch + 1, ${NO_TURN} WHERE task = ?`);
-/** A turn that nobody holds. */
+/** Takes away a turn that no run holds. */
 export const CLEAR_TURN = sql(`UPDATE heads SET ${NO_TURN} WHERE task = ?`);
 export const SET_TURN_REF = sql<{ k: number }>(`UPDATE heads SET ref = ? WHERE task = ? AND epoch = ? {changed}`);
 
-/** How much there is to read of a task. */
+/** About how many bytes there are to read of a task. */
 export const SIZES = sql<{ task: number; size: number }>(`
   SELECT task, content + tail AS size FROM heads WHERE task IN (${GROUP_KEYS})`);
 export const SET_HEAD_FOLDED = sql(`UPDATE heads SET tail = 0, content = ? WHERE task = ?`);

@@ -1,3 +1,9 @@
+/**
+ * The steps: every atomic change of the store, and every read, written once for all databases. A step decides from rows
+ * alone: it has no clock, no randomness and no I/O of its own, and it calls no agent. A refusal is a value
+ * (`../result.ts`). Start with `step.ts` (what a step is), then `commit-events.ts` (the only way into the log), then
+ * `admit.ts`, `claim.ts` and `finish.ts` (the life of a turn). Statements are in the `.sql.ts` files.
+ */
 import * as admission from './admit.ts';
 import * as appending from './append.ts';
 import * as cardKeys from './card-keys.ts';

@@ -22,7 +22,7 @@ export interface TurnRow {
   readonly owner: string;
   readonly call: string;
   readonly queued_at: number;
-  /** When its first attempt started, and since when its holder has it: null when the holder has left. */
+  /** `started_at`: when the first attempt started. `held_at`: when its holder got it; null if the holder has left. */
   readonly started_at: number | null;
   readonly held_at: number | null;
   readonly holder: string | null;
@@ -33,18 +33,18 @@ export interface TurnRow {
   readonly drains: number;
 }
 
-/** In words that lead a planner to the index of the few that are held, past all the heads without a turn. */
+/** Written so that the planner uses the index of the few held turns, and does not read all heads without a turn. */
 const IS_HELD = `heads.holder > ''`;
 
-/** Makes a lane that its first turn holds at once; nothing when the lane is there, or its agent is paused. */
+/** Makes a lane that its first turn holds at once. No row: the lane exists already, or its agent is paused. */
 export const MAKE_HELD_LANE = sql<{ k: number }>(`
   INSERT INTO lanes (key, agent, owner, places, waiting, holder, paused, rank, ready_at)
   SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), 1, 0, CAST(? AS TEXT), 0, 0, 0
   WHERE NOT EXISTS (SELECT 1 FROM paused_agents WHERE agent = ?)
   ON CONFLICT (key) DO NOTHING {new-key}`);
 /**
- * Takes the next place in a lane, making the lane if need be. The instance gets the lane at once when it has a slot
- * (its id is given) and the lane is idle; otherwise the turn waits. No row: the lane is full.
+ * Takes the next place in a lane, and makes the lane if it does not exist. The instance gets the lane at once if it has
+ * a slot (its id is given) and the lane is idle. Otherwise the turn waits. No row: the lane is full.
  */
 export const ENTER_LANE = sql<LaneRow>(`
   INSERT INTO lanes (key, agent, owner, places, waiting, holder, paused, rank, ready_at)
@@ -63,9 +63,9 @@ export const LOCK_LANE = lock(`SELECT k FROM lanes WHERE k = ? {lock}`);
 export const LANE_BY_KEY = sql<LaneRow>(`SELECT * FROM lanes WHERE key = ?`);
 
 /**
- * Fairness between owners: a lane that becomes ready queues behind where the claims have got to (the highest rank that
- * runs, or the lowest that is ready) and behind the other lanes of its owner, so an owner with a thousand lanes and one
- * with a single lane take turns.
+ * Fairness between owners. A lane that becomes ready goes behind the point that claims have reached (the highest rank
+ * that runs, or else the lowest that is ready) and behind the other lanes of its owner. So an owner with a thousand
+ * lanes and an owner with a single lane take turns.
  */
 export const NEXT_RANK = sql<{ lowest: number | null; own: number | null }>(`
   SELECT
@@ -76,8 +76,8 @@ export const NEXT_RANK = sql<{ lowest: number | null; own: number | null }>(`
 export const SET_RANK = sql(`UPDATE lanes SET rank = ? WHERE k = ?`);
 
 /**
- * The first half of a claim: lock idle lanes. Their heads are picked afterwards, in a snapshot that sees the lock. Owners
- * who have as many runs as they may are found once, not for each of the lanes that they keep waiting.
+ * The first half of a claim: it locks idle lanes. The second half picks their first turns in a snapshot that begins
+ * after the lock. Owners at their limit of runs are found once, and not for each lane that waits.
  */
 export const READY_LANES = sql<LaneRow>(`
   SELECT * FROM lanes
@@ -85,7 +85,10 @@ export const READY_LANES = sql<LaneRow>(`
     AND (CAST(? AS BIGINT) = 0
       OR owner NOT IN (SELECT owner FROM heads WHERE ${IS_HELD} GROUP BY owner HAVING count(*) >= ?))
   ORDER BY rank LIMIT ? {lock-free}`);
-/** Where runs of an owner are limited, claims stand in line: two that count at the same moment would both start the last. */
+/**
+ * With a limit of runs per owner, claims run one after another: two that count at the same time would both start the
+ * last run.
+ */
 export const CLAIM_IN_TURN = lock(
   `SELECT pg_advisory_xact_lock(hashtext('sealane claim'), hashtext(current_schema()::TEXT))`,
 );
@@ -108,11 +111,11 @@ const TURN_COLUMNS = `task, lane, place, number, message_seq, owner, call, queue
 export const TURN = sql<TurnRow>(`SELECT ${TURN_COLUMNS} FROM heads WHERE task = ? AND lane IS NOT NULL`);
 export const HEAD_TURN = sql<TurnRow>(`
   SELECT ${TURN_COLUMNS} FROM heads WHERE lane = ? AND holder IS NULL ORDER BY place LIMIT 1`);
-/** Those who wait before this place; the one that runs is counted by the lane's holder. */
+/** Counts the turns that wait before this place, and one more if the lane has a holder. */
 export const TURNS_AHEAD = sql<{ n: number }>(`
   SELECT count(*) + (SELECT CASE WHEN holder IS NULL THEN 0 ELSE 1 END FROM lanes WHERE k = ?) AS n
   FROM heads WHERE lane = ? AND place < ? AND holder IS NULL`);
-/** A row if more turns of this owner wait than the number given: the one that is too many. */
+/** Answers a row if more turns of this owner wait than the given number. */
 export const WAITING_BEYOND = sql<{ task: number }>(`
   SELECT task FROM heads WHERE owner = ? AND lane IS NOT NULL AND holder IS NULL LIMIT 1 OFFSET ?`);
 /** The task that runs in a lane now. */
@@ -128,23 +131,24 @@ export const TAKE_LEASE = sql<{ id: string }>(`
   RETURNING id`);
 export const LEASE = sql<{ id: string }>(`SELECT id FROM instances WHERE id = ? AND lease_until > now_ms()`);
 /**
- * A dead instance keeps its row, with the negative time of its death, so that a renewal that arrives late finds it
- * and revives nothing. Updating locks the row: a renewal that is under way is waited for and, if in time, respected.
+ * Marks expired instances as dead. A dead instance keeps its row, with the negative time of its death, so that a late
+ * renewal finds the row and revives nothing. The update locks the row: it waits for a renewal in flight, and respects a
+ * renewal that was in time.
  */
 export const BURY_EXPIRED = sql(`
   UPDATE instances SET lease_until = -now_ms() WHERE lease_until > 0 AND lease_until <= now_ms()`);
 export const BURY = sql<{ k: number }>(`
   UPDATE instances SET lease_until = -now_ms() WHERE id = ? AND lease_until > 0 {changed}`);
-/** Shows whoever reaps the runs of an instance that it has left, and was not lost. */
+/** Marks the runs of an instance that has left, so that the instance that reaps them tells it from a lost one. */
 export const MARK_LEFT = sql(`UPDATE heads SET held_at = NULL WHERE holder = ?`);
 export const FORGET_DEAD = sql(`DELETE FROM instances WHERE lease_until < 0 AND lease_until > -(now_ms() - 86400000)`);
 const NO_LIVE_HOLDER = `${IS_HELD}
     AND NOT EXISTS (SELECT 1 FROM instances WHERE instances.id = heads.holder AND instances.lease_until > 0)`;
-/** In no order: for one, every second and on every instance, all turns that wait would be looked at, too. */
+/** Without an order. An ORDER BY would make every instance read all waiting turns every second. */
 export const ORPHANS = sql<{ task: number; lane: number }>(`
   SELECT task, lane FROM heads WHERE ${NO_LIVE_HOLDER} LIMIT ?`);
 export const ORPHAN = sql<TurnRow>(`SELECT ${TURN_COLUMNS} FROM heads WHERE task = ? AND ${NO_LIVE_HOLDER}`);
-/** Runs that an instance holds since a while, to find those it does not know of. */
+/** Runs that an instance has held for a while, to find those that it does not know. */
 export const HELD_SINCE = sql<{ task: number; lane: number; id: string }>(`
   SELECT heads.task AS task, heads.lane AS lane, tasks.id AS id FROM heads JOIN tasks ON tasks.k = heads.task
   WHERE heads.holder = ? AND heads.held_at < ?`);

@@ -7,8 +7,8 @@ import { loadGroup, openFlag } from './task-view.ts';
 import { GROUP, inGroup } from './tasks.sql.ts';
 
 /**
- * Lists by an ordered run of an index per state, merged: every combination of filters is a handful of range scans of
- * as many rows as the page has, whatever the size of the table.
+ * Reads one ordered range of an index per state, and merges them. So every combination of filters costs a few range
+ * scans of about one page each, whatever the size of the table.
  */
 export function* list(scope: Scope, query: ListQuery): Steps<Page> {
   const filter = filterOf(scope, query);
@@ -35,10 +35,10 @@ export function* list(scope: Scope, query: ListQuery): Steps<Page> {
   return { tasks, total, ...(last && hasMore && { next: encodeCursor(query.order, last) }) };
 }
 
-/** Tasks can be large, and a page is one text on its way to its caller: it ends early when it has as much as this. */
+/** A page is one text on its way to the caller, and tasks can be large. So a page ends early at this length. */
 const PAGE_LENGTH = 16 * 1024 * 1024;
 
-/** So many of these tasks that the last of them fills the room: more would be too much to have in mind at once. */
+/** The first of these tasks, up to the one that fills the room. More would be too much to hold in memory at once. */
 function* thatFit(room: number, keys: readonly number[]): Steps<readonly number[]> {
   const sizes = new Map((yield* all(SIZES, ...inGroup(keys))).map(({ task, size }) => [task, size]));
   let length = 0;
@@ -82,7 +82,7 @@ function* updatedPage(filter: Filter, query: ListQuery): Steps<readonly Position
   const after = query.after === undefined ? undefined : decodeCursor(query.order, query.after);
   const where = [...filter.where, ...(after ? ['(status_timestamp, k) < (?, ?)'] : [])];
   const params = [...filter.params, ...(after ? [after.ts, after.k] : [])];
-  // The literal `open` tells the database which of the partial indexes a state is in.
+  // The literal `open` tells the database which partial index has the tasks of a state.
   const run = (state: State): string => `SELECT k, status_timestamp AS ts FROM tasks
     WHERE status_state = ? AND open = ${openFlag(state)} AND ${where.join(' AND ')}
     ORDER BY status_timestamp DESC, k DESC LIMIT ?`;
@@ -96,7 +96,8 @@ function* updatedPage(filter: Filter, query: ListQuery): Steps<readonly Position
 function* insertedPage(filter: Filter, query: ListQuery): Steps<readonly Position[]> {
   const after = query.after === undefined ? undefined : decodeCursor(query.order, query.after);
   const states = filter.states.map(() => '?').join(', ');
-  // With the literal `open`, where the states allow it, the few tasks that wait or run are found without the others.
+  // If all states have the same `open`, the literal lets the database find the few open tasks without reading the
+  // others.
   const [open, ...others] = new Set(filter.states.map(openFlag));
   const isOpen = open === undefined || others.length > 0 ? [] : [`open = ${open}`];
   const where = [...filter.where, ...isOpen, `status_state IN (${states})`, ...(after ? ['k > ?'] : [])];
@@ -118,7 +119,7 @@ function* count(filter: Filter): Steps<number> {
   return Math.min(total, COUNT_LIMIT + 1);
 }
 
-/** There are few shapes of a list; each is one statement, so that drivers keep it prepared. */
+/** Lists have few shapes. Each shape is one statement, so that drivers keep it prepared. */
 const shapes = new Map<string, Statement>();
 const prepared = <R extends object>(text: string): Statement<R> => {
   let statement = shapes.get(text);
@@ -126,7 +127,7 @@ const prepared = <R extends object>(text: string): Statement<R> => {
   return statement as Statement<R>;
 };
 
-/** A cursor is a place in the order, not a row: it stays good when tasks are updated or deleted between pages. */
+/** A cursor is a place in the order, not a row. It stays valid when tasks are updated or deleted between pages. */
 const encodeCursor = (order: ListQuery['order'], { ts, k }: Position): string =>
   Buffer.from(JSON.stringify([order, ts, k])).toString('base64url');
 

@@ -23,13 +23,13 @@ export const ADD_FOLLOWER = sql(`
 export const DROP_FOLLOWER = sql(`
   DELETE FROM followers WHERE subject_type = ? AND subject = ? AND kind = ? AND target = ?`);
 export const DROP_FOLLOWERS_OF = sql(`DELETE FROM followers WHERE subject_type = ? AND subject = ?`);
-/** Whoever changes the followers of a task holds its head, as those who write its events do. */
+/** A step that changes the followers of a task has locked its head, like the steps that write its events. */
 export const SET_FOLLOWS = sql(`
   UPDATE heads SET follows = COALESCE(
     (SELECT SUM(DISTINCT events) FROM followers WHERE subject_type = 'task' AND subject = heads.task), 0)
   WHERE task = ?`);
 
-/** Owes events to the followers of a subject that ask for their class. A range that is owed already grows. */
+/** Owes events to those followers of a subject that ask for their class. A range that is owed already grows. */
 export const OWE = sql(`
   UPDATE followers SET
     first_seq = CASE WHEN first_seq > last_seq THEN CAST(? AS BIGINT) ELSE first_seq END,
@@ -38,8 +38,8 @@ export const OWE = sql(`
   WHERE subject_type = ? AND subject = ? AND events = ?`);
 
 /**
- * Targets that something is due for and nobody has claimed. The time is asked for once, so that it can bound the search
- * in the index.
+ * Targets for which something is due and that have no claim. The subquery evaluates the time once, so that the time can
+ * bound the search in the index.
  */
 export const DUE = sql<{ target: string }>(`
   SELECT target FROM followers
@@ -49,7 +49,10 @@ export const DUE = sql<{ target: string }>(`
 export const OPEN_CLAIM = sql<{ k: number }>(`
   INSERT INTO claims (kind, target, instance, lease_until, advances) VALUES (?, ?, ?, now_ms() + ?, 0)
   ON CONFLICT (kind, target) DO NOTHING {new-key}`);
-/** In the order of their subjects, as those who write events lock them; those that somebody is writing are passed over. */
+/**
+ * In the order of their subjects, which is also the order in which steps lock them to write events. Skips the rows that
+ * another step is writing.
+ */
 export const DUE_OF = sql<FollowerRow>(`
   SELECT ${COLUMNS} FROM followers
   WHERE kind = ? AND target = ? AND claim IS NULL AND due_at IS NOT NULL AND due_at <= (SELECT now_ms())
@@ -67,25 +70,25 @@ export const KEEP_CLAIM = sql<{ k: number }>(`
   {changed}`);
 /** What is left after an event. Never moves back: a range that was empty may have been owed events since. */
 const LEFT = 'first_seq = CASE WHEN first_seq < CAST(? AS BIGINT) THEN CAST(? AS BIGINT) ELSE first_seq END';
-/** Handled up to an event. The follower leaves the claim when nothing is left. */
+/** The follower has handled everything up to an event. It leaves the claim when nothing is left. */
 export const ADVANCE_FOLLOWER = sql(`
   UPDATE followers SET ${LEFT}, attempts = 0,
     due_at = CASE WHEN last_seq < CAST(? AS BIGINT) THEN NULL ELSE due_at END,
     claim = CASE WHEN last_seq < CAST(? AS BIGINT) THEN NULL ELSE claim END
   WHERE k = ? AND claim = ?`);
-/** The same for one that wants to be called again after a while; at once, if it is owed more. */
+/** The same for a follower that asks to be called again after a time. If more is owed to it, it is due at once. */
 export const ADVANCE_AND_CALL_AGAIN = sql(`
   UPDATE followers SET ${LEFT}, attempts = 0, claim = NULL,
     due_at = now_ms() + CASE WHEN last_seq < CAST(? AS BIGINT) THEN CAST(? AS BIGINT) ELSE 0 END
   WHERE k = ? AND claim = ?`);
-/** It has handled nothing, and wants to be called again after a while. */
+/** The follower has handled nothing, and asks to be called again after a time. */
 export const RETRY_FOLLOWER = sql(`
   UPDATE followers SET claim = NULL, attempts = attempts + 1, due_at = now_ms() + ? WHERE k = ? AND claim = ?`);
 export const CLAIMED = sql<FollowerRow>(`
   SELECT ${COLUMNS} FROM followers WHERE claim = ? ORDER BY subject_type, subject`);
 export const CLOSE_CLAIM = sql(`DELETE FROM claims WHERE k = ?`);
 
-/** Claims that nobody holds any more: their lease is over, or that of their instance. */
+/** Claims that have lapsed: their lease is over, or the lease of their instance. */
 export const LAPSED_CLAIMS = sql<{ k: number }>(`
   SELECT k FROM claims
   WHERE lease_until <= (SELECT now_ms())
@@ -94,6 +97,6 @@ export const LAPSED_CLAIMS = sql<{ k: number }>(`
 export const FREE_FOLLOWERS = sql(`UPDATE followers SET claim = NULL, due_at = now_ms() WHERE claim = ?`);
 
 export const FOLLOWER = sql<FollowerRow>(`SELECT ${COLUMNS} FROM followers WHERE k = ?`);
-/** Whether something about a subject is owed. */
+/** Answers a row if something is owed about a subject. */
 export const OWED_OF = sql<{ k: number }>(`
   SELECT k FROM followers WHERE subject_type = ? AND subject = ? AND due_at IS NOT NULL LIMIT 1`);

@@ -38,12 +38,12 @@ import { CLASS_BITS } from './owe.ts';
 import { all, first, type Steps, undoPoint } from './step.ts';
 import { FACTS_BY_KEY } from './tasks.sql.ts';
 
-/** How many followers one claim takes at most: what is left is due, and belongs to the next claim. */
+/** The most followers that one claim takes. The others stay due, for the next claim. */
 const RANGES = 256;
-/** How many rows are looked at for each target that is wanted: several may belong to one target. */
+/** How many rows are read for each target that is wanted, because several rows may belong to one target. */
 const ROWS_PER_TARGET = 4;
 
-/** Takes what is due for targets that nobody works on; a claim that somebody else is just making is passed over. */
+/** Takes what is due for targets without a claim. Skips a target that another instance is just claiming. */
 export function* claimOwed<K extends FollowerKind>(request: {
   readonly kind: K;
   readonly instance: InstanceId;
@@ -61,14 +61,14 @@ export function* claimOwed<K extends FollowerKind>(request: {
     if (!opened) continue;
     const rows = yield* all(DUE_OF, kind, target, RANGES);
     for (const row of rows) yield* first(CLAIM_FOLLOWER, opened.k, row.k);
-    // Its rows are being written just now: whoever writes them tells us to look again.
+    // Another step is writing the rows of this target. Its wake, or the next poll, leads to another claim.
     if (rows.length === 0) yield* first(CLOSE_CLAIM, opened.k);
     else claimed.push({ claim: { kind, target, k: opened.k, advances: 0 }, ranges: rows.map(rangeOf) });
   }
   return claimed;
 }
 
-/** A claim lapses with its own lease, and with that of its instance. */
+/** A claim lapses with its own lease, or with the lease of its instance. */
 function* freeLapsedClaims(): Steps<void> {
   for (const { k } of yield* all(LAPSED_CLAIMS, RANGES)) {
     yield* first(FREE_FOLLOWERS, k);
@@ -84,7 +84,7 @@ const rangeOf = (row: FollowerRow): OwedRange => ({
   attempts: row.attempts,
 });
 
-/** What was handled, what the kind makes of it, and what is left, in one step. */
+/** Records what was handled, writes the effect of the kind, and answers what is left, in one step. */
 export function* advanceOwed<K extends FollowerKind>(
   claim: OwedClaim<K>,
   handled: readonly Handled[],
@@ -118,7 +118,7 @@ function* advanceFollower({ k }: FollowerRow, handled: Handled | undefined, clai
   else yield* first(ADVANCE_AND_CALL_AGAIN, next, next, next, againAfterMs, k, claim);
 }
 
-/** Events that a follower is owed. Those of its class alone: the chunks between two ends are not even read. */
+/** The events of its class that are owed to a follower. Only the class `every` reads chunks at all. */
 export function* readOwed(follower: number, from: Seq, limit: number): Steps<OwedEvents | undefined> {
   const row = yield* first(FOLLOWER, follower);
   const task = row && (yield* first(FACTS_BY_KEY, row.subject));

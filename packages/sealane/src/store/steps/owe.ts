@@ -4,12 +4,12 @@ import type { Subject } from '../follower.ts';
 import { OWE } from './outbox.sql.ts';
 import { first, OWED_WORD, type Steps, wake } from './step.ts';
 
-/** The classes of events as a follower's row and the mask of its subject have them. */
+/** The bit of each class of events, in a follower's row and in the mask of its subject. */
 export const CLASS_BITS: Readonly<Record<EventClass, number>> = { every: 1, state: 2, end: 4 };
 
 /**
- * Makes longer what the followers of a subject are owed, for each class of events that one of them asks for. `follows` is
- * the subject's mask of these classes: a chunk costs nothing where only ends are followed.
+ * Extends what is owed to the followers of a subject, for each class of events that one of them asks for. `follows` is
+ * the mask of these classes: a chunk costs nothing if no follower asks for every event.
  */
 export function* owe(
   { type, key }: Subject,

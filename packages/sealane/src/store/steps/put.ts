@@ -10,7 +10,7 @@ import { first, StepConflict, type Steps, wake } from './step.ts';
 import { reloadTask } from './task-view.ts';
 import { FACTS_BY_ID, type FactsRow, SET_CONTEXT, STATE_OF } from './tasks.sql.ts';
 
-/** Writes a whole task as one event: how the store's views create and update. */
+/** Writes a whole task as one event. The views create and update tasks in this way. */
 export function* put(request: PutTask): Steps<Result<StoredTask>> {
   const row = yield* first(FACTS_BY_ID, request.id);
   if (row && request.mode === 'create') return { ok: false, why: 'conflict' };
@@ -55,7 +55,7 @@ function* rewrite(row: FactsRow, request: PutTask, snapshot: TaskSnapshot): Step
   if (yield* first(TURN, row.k)) return { ok: false, why: 'busy' };
   const { seenSeq } = request;
   if (seenSeq !== undefined && (yield* first(HEAD, row.k))?.seq !== seenSeq) return { ok: false, why: 'conflict' };
-  // A caller that writes an ended task again may correct it, but cannot bring it back. Read under the lock.
+  // A caller may correct an ended task, but cannot reopen it. The state is read under the lock.
   const state = ((yield* first(STATE_OF, row.k))?.status_state ?? row.status_state) as State;
   if (isTerminal(state) && state !== snapshot.state) return { ok: false, why: 'terminal' };
   const committed = yield* commitEvents({
@@ -65,7 +65,7 @@ function* rewrite(row: FactsRow, request: PutTask, snapshot: TaskSnapshot): Step
     fold: 'turn',
     advance: ({ task, count, length, ended }) => first(REWRITE_TASK, count, length, ended, task),
   });
-  // Deleted since it was seen: a caller that wants it to be there writes it anew.
+  // The task was deleted after this step saw it. An upsert starts again, and creates it.
   if (!committed && request.mode === 'upsert') throw new StepConflict();
   if (!committed) return { ok: false, why: 'absent' };
   if (row.context_id !== request.contextId) yield* first(SET_CONTEXT, request.contextId, row.k);

@@ -15,13 +15,13 @@ import {
 import { runOf } from './run-of.ts';
 import { all, first, type Steps } from './step.ts';
 
-/** How many orphans one step takes over: a dead instance's many runs must not make one long transaction. */
+/** The most orphans that one step takes over: the many runs of a dead instance must not make one long transaction. */
 const REAP_BATCH = 64;
 
 /**
- * Takes over the runs of instances whose lease is gone. The new epoch is the fence: from this commit on, nothing that
- * the old holder still sends is written. `mine` also takes what this instance itself holds without knowing: when the
- * answer to a claim was lost on its way, nobody else would ever find those runs.
+ * Takes over the runs of instances whose lease is gone. The new epoch is the fence: from this commit on, every write of
+ * the old holder fails. With `mine`, it also takes over runs that this instance holds without knowing: if the answer to
+ * a claim was lost, no other instance would ever find those runs.
  */
 export function* reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Steps<readonly ClaimedRun[]> {
   if (!(yield* first(LEASE, instance))) return [];
@@ -29,7 +29,7 @@ export function* reap(instance: InstanceId, at: Instant, mine?: OwnRuns): Steps<
   yield* all(FORGET_DEAD);
   const taken: ClaimedRun[] = [];
   const orphans = yield* all(ORPHANS, REAP_BATCH);
-  // Whoever reaps at the same moment locks them in the same order.
+  // Instances that reap at the same moment lock the orphans in the same order.
   for (const orphan of orphans.toSorted((a, b) => a.task - b.task)) {
     yield* first(LOCK_LANE, orphan.lane);
     const turn = yield* first(ORPHAN, orphan.task);

@@ -44,7 +44,7 @@ export const ADD_KEY = sql<{ id: string }>(`
   ON CONFLICT DO NOTHING RETURNING id`);
 export const KEY_BY_HASH = sql<KeyRow>(`SELECT * FROM api_keys WHERE hash = ?`);
 export const LIST_KEYS = sql<KeyRow>(`SELECT * FROM api_keys ORDER BY created_at, id`);
-/** A revoked key keeps its row for the audit and gives its name back. */
+/** A revoked key keeps its row for the audit, and its name becomes free. */
 export const REVOKE_KEY = sql<{ id: string }>(`
   UPDATE api_keys SET revoked_at = ?, name = name || ' (revoked ' || id || ')'
   WHERE (id = ? OR name = ?) AND revoked_at IS NULL RETURNING id`);
@@ -56,7 +56,7 @@ export interface AuditRow {
   readonly subject: string;
   readonly facts: string;
 }
-/** A bounded piece of what is too old to keep. */
+/** Deletes a bounded number of entries that are too old to keep. */
 export const EXPIRE_AUDIT = sql(`
   DELETE FROM audit WHERE k IN (SELECT k FROM audit ORDER BY k LIMIT 500) AND at < ?`);
 export const RECORD_AUDIT = sql(`INSERT INTO audit (at, kind, actor, subject, facts) VALUES (?, ?, ?, ?, ?)`);
@@ -65,11 +65,11 @@ export const LIST_AUDIT = sql<AuditRow>(`
   WHERE (CAST(? AS TEXT) IS NULL OR subject = ?) AND (CAST(? AS TEXT) IS NULL OR kind = ?)
   ORDER BY k DESC LIMIT ?`);
 
-/** Only turns that never started: a retry waits on purpose. */
+/** Only turns that have never started: a retry waits on purpose. */
 export const QUEUED_BEFORE = sql<{ id: string }>(`
   SELECT tasks.id AS id FROM heads JOIN tasks ON tasks.k = heads.task
   WHERE ${WAITS} AND heads.attempt = 0 AND heads.queued_at < ? ORDER BY heads.queued_at LIMIT ?`);
-/** Turns that should have been tried again, and nobody did: their agent may be gone. Few lanes have such a time. */
+/** Turns whose retry is long overdue, perhaps because their agent is gone. Few lanes have the time of a retry. */
 export const RETRY_BEFORE = sql<{ id: string }>(`
   SELECT tasks.id AS id FROM lanes JOIN heads ON heads.lane = lanes.k JOIN tasks ON tasks.k = heads.task
   WHERE lanes.ready_at > 0 AND lanes.ready_at < ? AND ${WAITS} AND heads.attempt > 0 LIMIT ?`);
@@ -79,13 +79,13 @@ export const INTERRUPTED_BEFORE = sql<{ id: string }>(`
     AND NOT EXISTS (SELECT 1 FROM heads WHERE heads.task = tasks.k AND heads.lane IS NOT NULL)
   LIMIT ?`);
 
-/** No run of it lives, and nobody is owed anything about it. */
+/** The task has no unfinished turn, and nothing is owed about it. */
 const IS_OVER = `NOT EXISTS (SELECT 1 FROM heads WHERE heads.task = tasks.k AND heads.lane IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM followers
     WHERE followers.subject_type = 'task' AND followers.subject = tasks.k AND followers.due_at IS NOT NULL)`;
 /**
- * One state at a time, in the order of the index: among all states, and in any order, a planner that knows how many
- * tasks there are would read them all by their keys, only to find that none is old enough.
+ * Reads one state at a time, in the order of the index. With all states in one query and in no order, a planner that
+ * has statistics would read all tasks by their keys, only to find that none is old enough.
  */
 export const ENDED_BEFORE = sql<{ k: number; id: string }>(`
   SELECT k, id FROM tasks WHERE status_state = ? AND open = 0 AND status_timestamp < ? AND ${IS_OVER}
@@ -97,7 +97,7 @@ export const ENDED_OF_CONTEXT = sql<{ k: number; id: string }>(`
   WHERE context_id = ? AND (CAST(? AS TEXT) IS NULL OR owner = ?) AND status_state IN (${TERMINAL}) AND ${IS_OVER}
   LIMIT ?`);
 
-/** Tasks that were removed a while ago and are hidden until nothing is owed about them. */
+/** Tasks that were removed a while ago. They stay hidden until nothing is owed about them. */
 export const REMOVED_BEFORE = sql<{ k: number; id: string }>(`
   SELECT k, id FROM tasks WHERE removed_id IS NOT NULL AND status_timestamp < ? AND ${IS_OVER} LIMIT ?`);
 

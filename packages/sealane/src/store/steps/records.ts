@@ -141,7 +141,7 @@ export function* overdue(limits: {
   ];
 }
 
-/** The audit is kept this much longer than the tasks it tells about. */
+/** How much longer the audit is kept than the tasks that it is about. */
 const AUDIT_MS = 90 * 24 * 3600 * 1000;
 
 export function* expire(endedBefore: Instant, limit: number): Steps<number> {
@@ -154,7 +154,7 @@ export function* expire(endedBefore: Instant, limit: number): Steps<number> {
   return rows.length;
 }
 
-/** What is left of tasks that were removed, once nothing is owed about them any more. */
+/** Deletes the rows of removed tasks about which nothing is owed any more. */
 export function* dropRemoved(removedBefore: Instant, limit: number): Steps<number> {
   const rows = yield* all(REMOVED_BEFORE, isoOf(removedBefore), limit);
   for (const { k, id } of rows) yield* deleteTask(k, id);

@@ -12,7 +12,7 @@ export function* remember(run: RunToken, ref: JsonObject): Steps<Result<null>> {
   return remembered ? { ok: true, value: null } : { ok: false, why: 'lost' };
 }
 
-/** The run is dead: its lane goes on, or its turn goes back to the head of the lane for another attempt. */
+/** The run is dead. Frees its lane, or puts its turn back at the head of the lane for a retry. */
 export function* release(
   run: RunToken,
   at: Instant,
@@ -24,10 +24,10 @@ export function* release(
   const head = yield* first(HEAD, run.task);
   if (head?.epoch !== run.epoch) return { ok: false, why: 'lost' };
   const turn = yield* first(TURN, run.task);
-  // Released before, by a call whose answer was lost: the lane belongs to another turn by now.
+  // An earlier call released the run, but its answer was lost. The lane belongs to another turn by now.
   if (!turn) return { ok: true, value: null };
   if (retryAt === undefined || retryAt === null) {
-    // Nothing would ever find a turn without an end and without a run.
+    // No instance would ever find a turn that has neither an end nor a run.
     if (turn.turn_ended !== 1) return { ok: false, why: 'unfinished' };
     yield* first(RELEASE_TURN, run.task);
     yield* releaseLane(run.lane);

@@ -10,8 +10,8 @@ import { DELETE_IDEMPOTENCY, DELETE_TASK, HIDE_TASK } from './tasks.sql.ts';
 import { DELETE_WEBHOOKS } from './webhooks.sql.ts';
 
 /**
- * Deletes a task that nobody works on. An open one is canceled first, and it and one that its followers are still owed
- * something about is only hidden: its id is free, and its rows go when the janitor finds that nothing is owed any more.
+ * Deletes a task that no run holds. An open task is canceled first. A task that was canceled here, or about which
+ * something is owed, is only hidden: its id is free, and the janitor deletes its rows when nothing is owed any more.
  */
 export function* remove(scope: Scope, id: TaskId, at: Instant): Steps<Result<Removed>> {
   const row = yield* visibleTask(scope, id);
@@ -21,14 +21,17 @@ export function* remove(scope: Scope, id: TaskId, at: Instant): Steps<Result<Rem
   const isOpen = (yield* first(HEAD, row.k))?.ended === 0;
   const ended = isOpen ? yield* cancelNow(row, turn, at) : undefined;
   yield* first(DELETE_IDEMPOTENCY, row.id);
-  // Readers on other instances learn of the end from the log, which must be there for a while.
+  // Readers on other instances learn of the end from the log, so the log must stay for a while.
   if (ended || (yield* first(OWED_OF, 'task', row.k))) yield* first(HIDE_TASK, row.k);
   else yield* deleteTask(row.k, row.id);
   yield* wake(row.id);
   return { ok: true, value: ended ? { ended } : {} };
 }
 
-/** The head goes first: whoever is just writing has it, and what they write must be seen by the statements after it. */
+/**
+ * Deletes the head first. A step that is writing events holds the lock of the head, so the statements after it see what
+ * that step wrote.
+ */
 export function* deleteTask(task: number, id: TaskId): Steps<void> {
   yield* first(DELETE_HEAD, task);
   yield* first(DELETE_EVENTS, task);

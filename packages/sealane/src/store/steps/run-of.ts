@@ -7,7 +7,7 @@ import type { TurnRow } from './lanes.sql.ts';
 import { first, type Steps } from './step.ts';
 import { RUN_TASK } from './tasks.sql.ts';
 
-/** A turn that is held, as its holder gets it. Without a session the lane is that of its task. */
+/** A held turn, as its holder gets it. Without `session`, the session is the one in the task's row. */
 export function* runOf(
   turn: TurnRow,
   session: string | undefined,

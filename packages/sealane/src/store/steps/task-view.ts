@@ -21,9 +21,9 @@ import {
   TASKS_BY_KEY,
 } from './tasks.sql.ts';
 
-// How a task is read. Whoever needs to know that it is there, or its state, does not load it.
+// How a task is read. A step that needs only its state, or to know that it exists, does not load its content.
 
-/** Whether a task of this state waits or runs, as the column `open` has it. */
+/** The value of the column `open`: 1 if a task of this state waits or runs. */
 export const openFlag = (state: string): number => (state === 'submitted' || state === 'working' ? 1 : 0);
 
 export const sizeOf = (row: Pick<TaskRow, 'artifacts' | 'history' | 'metadata'>): number =>
@@ -44,7 +44,10 @@ export function* visibleTask(scope: Scope, id: string): Steps<FactsRow | undefin
   return row && isVisible(scope, row) ? row : undefined;
 }
 
-/** The task, with its head locked: nobody writes events of it until we commit. Absent if it went away before that. */
+/**
+ * The task, with its head locked: no other step writes its events until this one commits. Undefined if the task was
+ * deleted before the lock.
+ */
 export function* lockedTask(scope: Scope, id: string): Steps<FactsRow | undefined> {
   const row = yield* visibleTask(scope, id);
   if (!row) return undefined;
@@ -80,7 +83,7 @@ const factsOf = (row: Omit<FactsRow, 'k'>, state: string, seq: number): TaskFact
   seq,
 });
 
-/** What the port promises of a row: the whole task as of event `seq`. */
+/** A row as the port promises it: the whole task as of event `seq`. */
 const storedTask = (
   row: Omit<FactsRow, 'k'>,
   content: Content,
@@ -95,10 +98,10 @@ const storedTask = (
   ...(queue && { queuePosition: queue.position, queuedAt: queue.queuedAt }),
 });
 
-/** A row that is up to date, of a task whose turn does not wait. */
+/** For a row that is up to date, of a task without a waiting turn. */
 export const viewOfRow = (row: TaskRow): StoredTask => storedTask(row, row);
 
-/** The task with everything that has happened to it, and its place in its lane while it waits. */
+/** The task with all its events, and with its place in its lane while it waits. */
 function* loadTask(row: TaskRow): Steps<StoredTask> {
   return yield* inLane(row, contentOf(row, yield* rowsAfter(row.k, row.folded)));
 }
@@ -109,7 +112,7 @@ export function* reloadTask(task: number): Steps<StoredTask> {
   return yield* loadTask(row);
 }
 
-/** At most `GROUP` tasks, in the order of their keys; one that is gone is left out. */
+/** At most `GROUP` tasks, in the order of `keys`, without those that were deleted. */
 export function* loadGroup(keys: readonly number[], withArtifacts: boolean): Steps<readonly StoredTask[]> {
   const params = inGroup(keys);
   const rows = new Map((yield* all(TASKS_BY_KEY, ...params)).map((row) => [row.k, row]));
@@ -134,14 +137,14 @@ function* inLane(row: TaskRow, content: Content): Steps<StoredTask> {
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
-/** The log after number `after`, as it stands there. */
+/** The rows of the log after number `after`. */
 export function* rowsAfter(task: number, after: number, limit = ALL): Steps<readonly EventRow[]> {
   return yield* all(EVENTS_AFTER, task, after, limit);
 }
 
 /**
- * A task that was removed while it was open: nobody finds it, but a reader that was there before learns how it ended, as
- * long as its log is there.
+ * A task that was removed and is hidden. No call finds it, but a reader that followed it learns how it ended, as long
+ * as its log exists.
  */
 function* removedTask(scope: Scope, id: string): Steps<FactsRow | undefined> {
   return (yield* all(REMOVED_BY_ID, id)).find((row) => inScope(scope, row));
@@ -152,7 +155,7 @@ export function* read(scope: Scope, id: string, after: Seq, limit: number): Step
   return row ? (yield* rowsAfter(row.k, after, limit)).map(eventOf) : [];
 }
 
-/** What was said in the task so far; the chunks of its answers, which may be most of it, are not read. */
+/** The messages of the task so far. The chunks of its answers, which may be most of the log, are not read. */
 export function* messagesOf({ k, folded }: Pick<FactsRow, 'k' | 'folded'>): Steps<readonly Message[]> {
   const known = yield* first(HISTORY_OF, k);
   const history = JSON.parse(known?.history ?? '[]') as readonly Message[];

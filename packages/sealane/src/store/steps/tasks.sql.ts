@@ -15,13 +15,13 @@ export interface FactsRow {
   readonly agent: string;
   readonly dialect: string;
   readonly session: string;
-  /** 1: its answer is a Message, so it is not listed. 2: it was removed, and nobody finds it. */
+  /** 1: the answer is a Message, so the task is not listed. 2: the task was removed, and no call finds it. */
   readonly direct: number;
   readonly turns: number;
   readonly folded: number;
-  /** 1 while it waits or runs. */
+  /** 1 while the task waits or runs. */
   readonly open: number;
-  /** What a removed task was called. */
+  /** The id that a removed task had. */
   readonly removed_id: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface TaskRow extends FactsRow {
   readonly metadata: string;
 }
 
-/** Nobody can name an id that begins so: ids have no control characters. */
+/** No caller can name an id that begins with this: ids have no control characters. */
 const REMOVED = '\n';
 
 const FACTS = `k, id, context_id, status_state, status_timestamp, created_at, updated_at, owner, tenant, agent, dialect,
@@ -57,10 +57,10 @@ export const RUN_TASK = sql<FactsRow & { readonly metadata: string }>(
   `SELECT ${FACTS}, metadata FROM tasks WHERE k = ?`,
 );
 export const HISTORY_OF = sql<{ history: string }>(`SELECT history FROM tasks WHERE k = ?`);
-/** So many tasks are read at once: a list needs few statements, and not one of its own for each length. */
+/** How many tasks one statement reads. The number is fixed, so a list does not need a statement for each length. */
 export const GROUP = 8;
 export const GROUP_KEYS = Array.from({ length: GROUP }, () => '?').join(', ');
-/** The keys as parameters; fewer than there are places for are said again. */
+/** The keys as parameters. If there are fewer keys than parameters, the first key fills the rest. */
 export const inGroup = (keys: readonly number[]): readonly number[] =>
   Array.from({ length: GROUP }, (_, index) => keys[index] ?? keys[0] ?? 0);
 export const TASKS_BY_KEY = sql<TaskRow>(`SELECT * FROM tasks WHERE k IN (${GROUP_KEYS})`);
@@ -69,17 +69,17 @@ export const TAILS = sql<EventRow & { readonly task: number }>(`
   FROM tasks JOIN events ON events.task = tasks.k AND events.seq > tasks.folded
   WHERE tasks.k IN (${GROUP_KEYS}) ORDER BY events.task, events.seq`);
 export const STATE_OF = sql<{ status_state: string }>(`SELECT status_state FROM tasks WHERE k = ?`);
-/** Only from the state that the writer has checked its move from. */
+/** Changes the state only from the one for which the writer has checked its move. */
 export const SET_STATUS = sql<{ k: number }>(`
   UPDATE tasks SET status_state = ?, open = ?, status_timestamp = ?, updated_at = ?
   WHERE k = ? AND status_state = ? {changed}`);
-/** The state and the content in one. */
+/** Writes the state and the content together. */
 export const SET_FOLDED = sql(`
   UPDATE tasks SET status_state = ?, status_message = ?, status_timestamp = ?, artifacts = ?, history = ?, metadata = ?,
     folded = ?, open = ?, updated_at = ? WHERE k = ?`);
 export const SET_TURNS = sql(`UPDATE tasks SET turns = ? WHERE k = ?`);
 export const SET_CONTEXT = sql(`UPDATE tasks SET context_id = ? WHERE k = ?`);
-/** Gives the id of a task back. */
+/** Hides a task, so that its id becomes free. */
 export const HIDE_TASK = sql(`
   UPDATE tasks SET id = '${REMOVED}' || CAST(k AS TEXT), removed_id = id, direct = 2 WHERE k = ?`);
 export const DELETE_TASK = sql(`DELETE FROM tasks WHERE k = ?`);

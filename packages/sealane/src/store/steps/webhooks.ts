@@ -19,7 +19,7 @@ export function* savePushConfig(scope: Scope, taskId: TaskId, webhook: NewWebhoo
   return { ok: true, value: null };
 }
 
-/** The id that a webhook gets among those of its task; none if there are as many as may be. */
+/** The id that a webhook gets among those of its task. Undefined: the task has its maximum of webhooks. */
 export function* placeFor(task: number, webhook: NewWebhook): Steps<string | undefined> {
   const known = yield* all(WEBHOOKS, task);
   const text = JSON.stringify(webhook.config);
@@ -27,7 +27,7 @@ export function* placeFor(task: number, webhook: NewWebhook): Steps<string | und
   return same?.id ?? (known.length < webhook.limit ? webhook.id : undefined);
 }
 
-/** A webhook is a configuration and a follower of every event. The head must be locked. */
+/** A webhook is a configuration and a follower of every event. The caller has locked the head. */
 export function* addWebhook(task: number, webhook: NewWebhook): Steps<void> {
   const { id, config, isSilent = false, status = 'active' } = webhook;
   yield* first(SAVE_WEBHOOK, task, id, JSON.stringify(config), isSilent ? 1 : 0, status);
@@ -49,7 +49,7 @@ export function* listPushConfigs(scope: Scope, taskId: TaskId): Steps<Result<rea
   return { ok: true, value: (yield* all(WEBHOOKS, row.k)).map((webhook) => recordOf(taskId, webhook)) };
 }
 
-/** What was owed to it is owed to nobody. */
+/** Also drops the events that are owed to the webhook. */
 export function* removePushConfig(scope: Scope, taskId: TaskId, id: string): Steps<Result<boolean>> {
   const row = yield* lockedTask(scope, taskId);
   if (!row) return { ok: false, why: 'absent' };
@@ -58,7 +58,7 @@ export function* removePushConfig(scope: Scope, taskId: TaskId, id: string): Ste
   return { ok: true, value: true };
 }
 
-/** The webhook that a follower's target names, also of a task that was removed meanwhile. */
+/** The webhook that a follower's target names, even if its task was removed in the meantime. */
 export function* pushConfigAt(target: string): Steps<PushConfigRecord | undefined> {
   const { task, id } = webhookAt(target);
   const webhook = yield* first(WEBHOOK, task, id);

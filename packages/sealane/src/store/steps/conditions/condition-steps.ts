@@ -2,7 +2,7 @@ import type { Condition, RefusedCondition } from '../../condition.ts';
 import type { Steps } from '../step.ts';
 
 /**
- * Checks a condition and takes what it takes; answers facts about why it does not hold. Where a change that was
- * acknowledged could race with the check, the check locks what it reads (`{share-lock}`).
+ * Checks a condition and takes what the message consumes. Answers facts if the condition does not hold. A check that
+ * could race with an acknowledged change locks what it reads (`{share-lock}`).
  */
 export type ConditionSteps<C extends Condition> = (condition: C) => Steps<RefusedCondition['facts'] | undefined>;

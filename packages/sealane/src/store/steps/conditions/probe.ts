@@ -3,7 +3,7 @@ import { PROBE_AMOUNT, TAKE_FROM_PROBE } from '../probes.sql.ts';
 import { first } from '../step.ts';
 import type { ConditionSteps } from './condition-steps.ts';
 
-/** For the tests of every store: takes from an amount, or only asks whether there is any. */
+/** For the tests of every store: takes from an amount, or only checks that it is above 0. */
 export const probe: ConditionSteps<ProbeCondition> = function* ({ key, take }) {
   const holds =
     take === undefined

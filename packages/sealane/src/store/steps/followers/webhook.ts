@@ -2,7 +2,7 @@ import { SET_WEBHOOK_STATUS } from '../webhooks.sql.ts';
 import { first } from '../step.ts';
 import type { FollowerSteps } from './follower-kind.ts';
 
-/** A webhook keeps what became of its last delivery. The delivery itself is in `push/`. */
+/** A webhook stores the outcome of its last delivery. The delivery itself is in `push/`. */
 export const webhook: FollowerSteps<'webhook'> = {
   *apply(target, { status }) {
     const { task, id } = webhookAt(target);
@@ -11,7 +11,7 @@ export const webhook: FollowerSteps<'webhook'> = {
   },
 };
 
-/** Ids of webhooks are unique within their task only, so a target is both. */
+/** Ids of webhooks are unique only within their task, so a target names both. */
 export const webhookTarget = (task: number, id: string): string => `${task}/${id}`;
 
 export const webhookAt = (target: string): { readonly task: number; readonly id: string } => {
