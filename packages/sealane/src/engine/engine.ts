@@ -29,7 +29,7 @@ export interface EngineOptions {
   readonly observer?: EngineObserver;
   /** What reacts to committed events outside the store. */
   readonly followers?: readonly FollowerHandler[];
-  /** Refuses webhooks that must not be called; all may be by default. */
+  /** Refuses webhooks that must not be called. By default, every webhook may be called. */
   readonly checkWebhook?: CheckWebhook;
   readonly now: () => number;
   /** Ids that sort by time, for tasks, contexts and messages. */
@@ -38,16 +38,16 @@ export interface EngineOptions {
 
 export interface Engine {
   readonly tasks: TaskService;
-  /** Takes the lease, recovers what was interrupted, and begins to run what waits. */
+  /** Takes the lease, recovers interrupted runs, and begins to run waiting turns. */
   start(): Promise<void>;
   /**
-   * Drains: starts nothing, gives runs some time, aborts the rest, and gives up the lease. Runs that are alive then stay
-   * held in the store, for the instance that reaps them.
+   * Drains: starts nothing, gives runs some time, aborts the rest, and gives up the lease. Runs that are alive then
+   * stay held in the store, for the instance that reaps them.
    */
   stop(): Promise<void>;
   /**
-   * The store has failed for good. Aborts all runs, because nothing they say can be stored and their turns may run again
-   * elsewhere, and ends all waits. `stop` and `dismiss` follow.
+   * The store has failed for good. Aborts all runs, because nothing they say can be stored and their turns may run
+   * again elsewhere. Ends all waits. `stop` and `dismiss` follow.
    */
   abandon(): void;
   /** After a stop: ends the waits for tasks, and the streams of their events. */
@@ -57,9 +57,9 @@ export interface Engine {
   runningOf(agent: string): number;
   /** Lanes or agents were paused or resumed. */
   lanesChanged(): Promise<void>;
-  /** Resolves when the runs that an agent's entry has now are over: then its connector can be closed. */
+  /** Resolves when the current runs of an agent's entry are over. Then its connector can be closed. */
   drained(entry: AgentEntry): Promise<void>;
-  /** Deadlines and retention, now instead of at the next beat. */
+  /** Runs the janitor now, instead of at its next interval: deadlines and retention. */
   sweep(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ const STRAY_MS = 30_000;
 /** Where one process owns the store, the answer comes from its own thread. */
 const OWN_STRAY_MS = 1000;
 
-/** The object graph of the engine: a dispatcher that claims, runs that report, a feed that tells, a janitor. */
+/** The object graph of the engine: a dispatcher that claims, runs that report, a feed that tells readers, a janitor. */
 export const createEngine = (options: EngineOptions): Engine => {
   const { registry, now, newId, observer = {} } = options;
   const { tasks: store, upkeep, lanes, pushConfigs } = options.storage;
@@ -78,7 +78,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   const arrivals = createArrivals();
   const onProblem = (what: string) => (error: unknown) => observer.problem?.(what, error);
 
-  // Where one process owns the store, this engine hears of every commit; the rare poll is a precaution.
+  // Where one process owns the store, this engine hears of every commit. The rare poll is a precaution.
   const feed = createFeed(store, store.exclusive ? Math.max(settings.pollMs, 15_000) : settings.pollMs);
   const persist = createPersist({ store, feed, now, observer, signal: stopping.signal });
   const lease = createLease({
@@ -97,7 +97,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     runner: { settings, persist, observer, now, newId, past: (run, loss) => pastOf(store, run, loss) },
     instance: () => lease.instance,
     onOver: (run) => dispatcher.release(run.agent),
-    onProblem: onProblem('A run could not look into its log'),
+    onProblem: onProblem('A run could not read its log'),
   });
 
   const begin = (run: Run, instance: InstanceId, ahead?: LookAhead): void => {
@@ -248,7 +248,8 @@ export const createEngine = (options: EngineOptions): Engine => {
         runs.wake(ids);
       });
       await loadPaused();
-      // Orphans first: no claim may find their lanes idle, and a retry belongs to the head of its lane.
+      // Reaps orphans before any claim: no claim may find their lanes idle, and a retry belongs to the head of its
+      // lane.
       await reap();
       dispatcher.start();
       janitor.start();
@@ -260,9 +261,9 @@ export const createEngine = (options: EngineOptions): Engine => {
       const claimed = dispatcher.stop();
       janitor.stop();
       clearTimeout(heart);
-      // A stop waits for a store that does not answer no longer than the lease lasts, which expires by itself.
+      // If the store does not answer, a stop waits only as long as the lease lasts: the lease expires by itself.
       const patience = () => delay(Math.max(1000, settings.leaseMs), undefined, { ref: false });
-      // Messages that were accepted before have their runs, too, and these have the same time as the others.
+      // Messages that were accepted before the stop still start their runs. These runs get the same time as the others.
       await Promise.race([Promise.all([claimed, arrivals.none(), beating]), patience()]);
       const isIdle = runs.idle();
       await Promise.race([isIdle, delay(isAbandoned ? 0 : settings.drainMs, undefined, { ref: false })]);
@@ -270,9 +271,11 @@ export const createEngine = (options: EngineOptions): Engine => {
       await Promise.race([isIdle, delay(settings.cancelGraceMs + 1000, undefined, { ref: false })]);
       stopping.abort();
       waking?.[Symbol.dispose]();
-      // Followers hear of the last ends, and their claims hold as long as the lease.
+      // The followers stop after the runs, so that they hear of the last ends, and before the lease, which their claims
+      // need.
       await Promise.race([Promise.all(followers.map((loop) => loop.stop())), patience()]);
-      // Runs that are alive now belong to the instance that reaps them: this one writes nothing for them, and frees no lane.
+      // Runs that are alive now belong to the instance that reaps them: this instance writes nothing for them, and
+      // frees no lane.
       runs.stopAll('lost');
       await Promise.race([lease.stop().catch(onProblem('The lease could not be given up')), patience()]);
     },
@@ -282,7 +285,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       void dispatcher.stop();
       janitor.stop();
       for (const loop of followers) void loop.stop();
-      // Ends the retries of what can be written no more; before the runs are told, so that none tries again.
+      // Ends the retries of writes. This comes before the abort of the runs, so that no run begins a retry.
       stopping.abort();
       runs.stopAll('lost');
       feed.close();

@@ -76,7 +76,7 @@ const TIMERS: ReadonlySet<string> = new Set([
 export const settingsOf = (given: Partial<EngineSettings> = {}): EngineSettings => {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(DEFAULT_SETTINGS, name)) {
-      throw badSetting(name, `is no setting. Known settings: ${Object.keys(DEFAULT_SETTINGS).join(', ')}`);
+      throw badSetting(name, `is not a setting. Known settings: ${Object.keys(DEFAULT_SETTINGS).join(', ')}`);
     }
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
       throw badSetting(name, `must be a number that is not negative, not ${String(value)}`);

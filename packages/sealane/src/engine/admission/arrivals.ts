@@ -1,8 +1,8 @@
-/** Counts the messages on their way into the store, whose turns may begin when it has answered. */
+/** Counts the messages on their way into the store. Their turns may begin when the store has answered. */
 export interface Arrivals {
   begin(): void;
   end(): void;
-  /** Resolves when none is on its way. */
+  /** Resolves when no message is on its way. */
   none(): Promise<void>;
 }
 

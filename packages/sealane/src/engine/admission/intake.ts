@@ -7,14 +7,14 @@ import type { EngineParts } from '../engine-parts.ts';
 import { refusalOf, taskNotFound } from '../service/refusals.ts';
 import type { Caller, NewPushConfig, SendRequest } from '../service/task-service.ts';
 
-/** Takes a message in; when this answers, it is durable, and its turn may be running or over. */
+/** Takes a message in. When the call answers, the message is durable, and its turn may already be running or over. */
 export type Intake = (caller: Caller, request: SendRequest) => Promise<TakenIn>;
 
 export interface TakenIn {
   readonly task: StoredTask;
-  /** The message was known already. */
+  /** The store already had the message. */
   readonly again: boolean;
-  /** Nothing can have happened to the task that would not be told from now on. */
+  /** The snapshot is current: every later event will reach the subscriber. */
   readonly isCurrent: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Entering {
 
 const NO_TASK: { readonly id?: string } = {};
 
-/** The lane's key. Without one that is a text, turns of different callers could meet in a lane. */
+/** The key of the lane. It must be a text that is not empty: otherwise turns of different callers could share one. */
 const sessionOf = ({ name, connector }: AgentEntry, scope: SessionScope): string => {
   const session: unknown = connector.session(scope);
   if (typeof session === 'string' && session !== '') return session;
@@ -45,7 +45,10 @@ const sessionOf = ({ name, connector }: AgentEntry, scope: SessionScope): string
   );
 };
 
-/** How messages become turns: of a new task, of the task they name, or of the task that their caller gave a name. */
+/**
+ * Makes messages into turns: of a new task, of the task that the message names, or of the task whose id the caller
+ * chose.
+ */
 export const createIntake = (
   parts: EngineParts,
   callers: {
@@ -74,13 +77,13 @@ export const createIntake = (
     });
   };
 
-  /** A slot is taken before the store is asked and given back if the turn has to wait. */
+  /** Takes a slot before the call of the store, and gives it back if the turn has to wait. */
   const withSlot = async (
     agent: string,
     context: { readonly id?: string },
     enter: (slot: Slot | undefined) => Entering,
   ): Promise<Entered> => {
-    // A limit of runs per owner is counted where turns are claimed, so all of them wait to be claimed then.
+    // Only claims count the runs of an owner. So with a limit of runs per owner, every turn waits for a claim.
     const slot = settings.ownerRunning > 0 ? undefined : dispatcher.reserve(agent);
     let entering: Entering | undefined;
     let result: Result<Admitted> | undefined;
@@ -107,11 +110,12 @@ export const createIntake = (
     const { connector } = entry;
     const scope = { owner: caller.owner, tenant: caller.tenant, agent: entry.name, contextId };
     const direct = entry.reply === 'message' || connector.answersDirectly?.(request.message) === true;
-    // The answer to a direct call is its message; there is no task that anybody could be told about.
+    // The answer to a direct call is its message. There is no task that a webhook could be told about.
     const push = request.push && !direct ? webhookOf(request.push, id) : undefined;
     return withSlot(entry.name, NO_TASK, (slot) => {
       const session = sessionOf(entry, scope);
-      // Where all writes go through us, whatever ended in this lane before our commit was over before this look.
+      // In an exclusive store, all writes pass through this process in order. So a run that ended in this lane before
+      // our commit had ended before this look.
       const ahead = slot && store.exclusive ? connector.lookAhead?.(session) : undefined;
       const admission: Writable<Admission> = {
         id,
@@ -157,7 +161,7 @@ export const createIntake = (
         scope: scopeOf(caller),
         id,
         message: { ...message, contextId: task.contextId, taskId: id },
-        // Of a new task this is the task's own; what comes with a follow-up is about its turn.
+        // The metadata of a new task belongs to the task. The metadata of a follow-up belongs to its turn.
         call: { ...callOf(caller, request), ...(request.metadata && { metadata: request.metadata }) },
         at: now(),
         limits,
@@ -169,14 +173,14 @@ export const createIntake = (
     }));
   };
 
-  /** A caller that names its tasks itself continues the task of that name, or makes it if there is none. */
+  /** For a caller that names its tasks itself: continues the task with this id, or creates it if there is none. */
   const continueOrAdmit = async (caller: Caller, request: SendRequest, id: string): Promise<Entered> => {
     if (await store.peek(scopeOf(caller), id)) return await followUp(caller, request, id);
     try {
       return await admitNew(caller, request, id);
     } catch (error) {
       if (!(error instanceof SealaneError) || error.code !== 'idempotency-conflict') throw error;
-      // Somebody was quicker: the same caller, or one whose task this caller must not learn of.
+      // Another call won the race for the id: of the same caller, or of one whose task this caller must not learn of.
       if (await store.peek(scopeOf(caller), id)) return await followUp(caller, request, id);
       throw request.idempotencyKey === undefined ? taskNotFound(id) : error;
     }

@@ -18,8 +18,8 @@ export interface ClaimLoop {
  *                      │  └─kick─► kicked ──done──► claiming
  *                      └─throws (kicked or not)─► pausing ──timer──► claiming
  *
- * Each arrow is one synchronous step, so no kick is lost between a check and a change of state. A claim that fails has
- * served nobody: it is retried after a pause. The retry serves every kick that came before it, so that kicks do not
+ * Each arrow is one synchronous step, so no kick is lost between a check and a change of state. A failed claim has
+ * served no kick, so it is retried after a pause. The retry serves every kick that came before it, so that kicks do not
  * hammer a broken store.
  */
 export const createClaimLoop = (options: {

@@ -5,25 +5,25 @@ import { FIRST_PAGE, nextPageSize } from './log-pages.ts';
 import { type FeedEvent, RecentEvents } from './recent-events.ts';
 
 /**
- * Tells readers about committed events. A task has an entry here only while somebody follows it. The entry keeps the
- * last few events, so that readers who keep up share them and their encodings; a reader who has fallen behind reads
- * the log in the store, page by page, at its own pace. Nobody's slowness makes anything here grow.
+ * Tells readers about committed events. A task has an entry here only while it has readers or waiting calls. The entry
+ * keeps the last few events, so that readers that keep up share them and their encodings. A reader that has fallen
+ * behind reads the log in the store, page by page, at its own pace. So no slow reader makes anything here grow.
  */
 export interface Feed {
-  /** Committed events of a task, from whoever committed them here; `task` is the snapshot after the last of them. */
+  /** Events of a task that this instance has committed. `task` is the snapshot after the last of them. */
   publish(id: TaskId, events: readonly Event[], task?: StoredTask): void;
   /** Another instance has committed something about these tasks. */
   wake(ids: readonly TaskId[]): void;
-  /** The task was deleted: whoever follows or awaits it is done. */
+  /** The task was deleted: its readers and its waiting calls end. */
   forget(id: TaskId): void;
-  /** Nothing more will be told here: whoever waits is done, and whoever reads is when it has read what there is. */
+  /** The feed tells nothing more. Waiting calls end now, and each reader ends when it has read what is committed. */
   close(): void;
-  /** Starts to keep the task's events; what is published between this and `events` is not missed. */
+  /** Starts to keep the task's events. The reader misses nothing that is published between this call and `events`. */
   attach(scope: Scope, id: TaskId): Reader;
   /**
-   * Resolves with the task once an event after `after` has ended the turn or asks the caller something; with nothing
-   * when the time is up, the signal aborted or the task was deleted. `isCurrent`: nobody else can have settled it
-   * before this call, so the store need not be asked first.
+   * Resolves with the task when an event after `after` has ended the turn or asks the caller something. Resolves with
+   * nothing when the time is up, the signal aborts or the task is deleted. `isCurrent`: the task cannot have settled
+   * before this call, so the feed does not ask the store first.
    */
   settled(scope: Scope, id: TaskId, after: Seq, options: Waiting): Promise<StoredTask | undefined>;
 }
@@ -36,8 +36,8 @@ export interface Waiting {
 
 export interface Reader extends Disposable {
   /**
-   * Events after `after`, in order, without end; the reader decides when it has seen enough. Ends when the task is
-   * deleted. `isCurrent`: there was no later event when the task was followed, so the store need not be asked first.
+   * Events after `after`, in order, without end: the reader decides when it has seen enough. Ends when the task is
+   * deleted. `isCurrent`: there was no later event when the reader attached, so it does not ask the store first.
    */
   events(after: Seq, signal: AbortSignal, isCurrent: boolean): AsyncGenerator<FeedEvent, void, undefined>;
 }
@@ -45,7 +45,7 @@ export interface Reader extends Disposable {
 interface Entry {
   readers: number;
   readonly recent: RecentEvents;
-  /** Counts the hints that something may be in the store that is not in `recent`. */
+  /** Counts the hints that the store may have events that are not in `recent`. */
   hints: number;
   isGone: boolean;
   sleepers: (() => void)[];
@@ -95,7 +95,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     for (const waiter of due) waiter.settle(found);
   };
 
-  /** Behind a lost hint, and for tasks that run elsewhere: has the task settled meanwhile? */
+  /** Asks the store whether the task has settled: a fallback for lost hints, and for tasks that run elsewhere. */
   const checkWaiters = async (scope: Scope, id: TaskId, entry: Entry): Promise<void> => {
     if (entry.waiters.length === 0) return;
     const facts = await store.peek(scope, id).catch(() => null);
@@ -105,7 +105,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
       await settleWaiters(id, entry, facts.seq, undefined);
   };
 
-  /** One clock for all who wait, while there are any. */
+  /** One timer for all waiting calls, while there are any. */
   let poll: NodeJS.Timeout | undefined;
   const startPolling = (): NodeJS.Timeout =>
     setInterval(() => {
@@ -123,7 +123,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
 
   const attach = (scope: Scope, id: TaskId): Reader => {
     const entry = entryOf(id);
-    // Taken now: hints that come before the first event is asked for are news to this reader.
+    // Counted from here: a hint that comes before the first call of `events` is news to this reader.
     const hintsBefore = entry.hints;
     entry.readers += 1;
     let isOver = false;
@@ -158,13 +158,13 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
               yield { event, frames: new Map() };
             }
             if (page.length > 0) {
-              // There may be more than one page; look again before sleeping.
+              // There may be more than one page: look again before sleeping.
               if (page.length === pageSize) seenHints = -1;
               pageSize = nextPageSize(page);
               continue;
             }
           }
-          // What came while the store was asked has roused nobody.
+          // An event or a hint that came during the read has woken no sleeper.
           if (entry.recent.after(cursor) || seenHints !== entry.hints || entry.isGone) continue;
           if (isClosed || signal.aborted) return;
           const isRoused = await sleep(entry, pollMs, signal);
@@ -184,7 +184,8 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     const entry = entries.get(id);
     if (!entry) return;
     entry.isGone = true;
-    // Some callers name their tasks: the next of this name is another task, whoever still has to leave this one.
+    // Some callers choose the ids of their tasks. The next task with this id is another task, even while readers still
+    // leave the old one.
     entries.delete(id);
     rouse(entry);
     void settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
@@ -194,7 +195,8 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     publish: (id, events, task) => {
       const entry = entries.get(id);
       if (!entry) return;
-      // It begins after what is kept under its name: that is of a task that was deleted, and nobody told us.
+      // The kept events are older than the first event of this task: they are of a deleted task that had the same id,
+      // and this instance has not heard of the deletion.
       const [first] = events;
       const kept = entry.recent.last;
       if (first?.seq === 1 && kept && kept.at < first.at) return forget(id);
@@ -250,7 +252,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
   };
 };
 
-/** False when the time is up without a word. */
+/** False: the time is up, or the signal aborted. */
 const sleep = (entry: Entry, ms: number, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve) => {
     const wakeUp = (isRoused: boolean): void => {

@@ -1,7 +1,7 @@
 import type { Event, Seq } from '#domain';
 import type { Scope, TaskId, TaskStore } from '#store';
 
-/** Pages of the log: whoever stalls holds one, so big events come in smaller pages. */
+/** The sizes of pages of the log. A stalled reader holds one page in memory, so large events come in smaller pages. */
 export const FIRST_PAGE = 16;
 const LARGEST_PAGE = 256;
 const PAGE_BYTES = 256 * 1024;
@@ -21,7 +21,7 @@ export const sizeOfAll = (events: readonly Event[]): number => events.reduce((su
 export const nextPageSize = (page: readonly Event[]): number =>
   Math.max(1, Math.min(LARGEST_PAGE, Math.floor((PAGE_BYTES * page.length) / sizeOfAll(page))));
 
-/** The events after `after`, up to the number `last`, in pages of a bearable size; ends early where the log does. */
+/** The events after `after`, up to the number `last`, in pages of bounded size. Ends early where the log ends. */
 export async function* logPages(
   store: Pick<TaskStore, 'read'>,
   scope: Scope,

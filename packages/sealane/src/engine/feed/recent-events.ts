@@ -3,7 +3,7 @@ import type { Event, Seq } from '#domain';
 import { sizeOf } from './log-pages.ts';
 import type { FrameCache } from '../service/task-service.ts';
 
-/** A committed event with its encodings, shared by everybody who reads it from memory. */
+/** A committed event with its encodings. All readers that read it from memory share them. */
 export interface FeedEvent {
   readonly event: Event;
   readonly frames: FrameCache;
@@ -12,7 +12,7 @@ export interface FeedEvent {
 const KEPT_EVENTS = 512;
 const KEPT_BYTES = 1024 * 1024;
 
-/** The last few events of a task, without a hole, for readers who keep up. */
+/** The last few events of a task, without a gap, for readers that keep up. */
 export class RecentEvents {
   #events: FeedEvent[] = [];
   #bytes = 0;
@@ -21,7 +21,7 @@ export class RecentEvents {
     return this.#events.at(-1)?.event;
   }
 
-  /** The event after `seq`; nothing where it is too old, or has not been told here. */
+  /** The event after `seq`. Undefined: it is not kept any more, or this instance has not heard of it yet. */
   after(seq: Seq): FeedEvent | undefined {
     const oldest = this.#events[0]?.event.seq;
     return oldest === undefined || oldest > seq + 1 ? undefined : this.#events[seq + 1 - oldest];
@@ -31,7 +31,8 @@ export class RecentEvents {
     for (const event of events) {
       const last = this.last?.seq;
       if (last !== undefined && event.seq <= last) continue;
-      // A hole means that somebody else's commit is not known here yet: readers fetch it from the store.
+      // A gap means that this instance has not heard of another commit yet: readers read the missing events from the
+      // store.
       if (last !== undefined && event.seq > last + 1) {
         this.#events = [];
         this.#bytes = 0;

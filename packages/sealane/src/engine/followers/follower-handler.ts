@@ -1,36 +1,39 @@
 import type { FollowerEffects, FollowerKind, Handled, Owed } from '#store';
 
-/** How the loop treats a kind of follower. */
+/** How fast, and for how long, the loop works for a kind of follower. */
 export interface FollowerPace {
-  /** The slow look behind hints that may be lost, for retries that are due, and for claims of dead instances. */
+  /** The interval of polls: a fallback for lost hints, for retries that are due, and for claims of dead instances. */
   readonly pollMs: number;
-  /** Targets that are handled at the same time; those that take longer than `slowMs` do not count, up to `mostAtOnce`. */
+  /**
+   * How many targets are handled at the same time. Targets that take longer than `slowMs` do not count, up to
+   * `mostAtOnce`.
+   */
   readonly atOnce: number;
   readonly mostAtOnce: number;
   readonly slowMs: number;
-  /** How long a claim holds without a sign of life; longer than handling a few events may take. */
+  /** How long a claim holds without a renewal. It must be longer than handling a few events may take. */
   readonly leaseMs: number;
-  /** How long what is in flight may go on when the service stops. */
+  /** How long handlers in flight may continue when the service stops. */
   readonly graceMs: number;
 }
 
 export interface HandlerIo {
-  /** Aborts when the service stops and the grace period is over: what is not handled by then stays owed. */
+  /** Aborts when the service stops and the grace period is over. What is not handled by then stays owed. */
   readonly signal: AbortSignal;
-  /** Retries while the store cannot be reached, within the lease. Nothing that was done outside is done again for it. */
+  /** Retries while the store is unreachable, within the lease. It never repeats what was done outside of the store. */
   readonly patiently: <T>(attempt: () => Promise<T>) => Promise<T>;
 }
 
-/** What became of a claim, and what the store writes about it in the same step. */
+/** The result of a claim, and what the store writes about it in the same step. */
 export interface HandledClaim<K extends FollowerKind> {
   readonly handled: readonly Handled[];
   readonly effect?: FollowerEffects[K];
 }
 
 /**
- * What a kind does outside the store when events are owed to a follower. It handles some of them, the first ones first,
- * and is called again until nothing is left. The store is told afterwards, so an event may be handled twice after a
- * crash; what it sends carries ids by which a receiver recognises a repeat.
+ * What a kind of follower does outside the store. It handles some of the owed events, the first ones first, and is
+ * called again until nothing is left. The store records the result afterwards, so an event may be handled twice after a
+ * crash. What a handler sends carries ids by which a receiver recognises a repeat.
  */
 export interface FollowerHandler<K extends FollowerKind = FollowerKind> {
   readonly kind: K;

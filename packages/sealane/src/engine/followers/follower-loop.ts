@@ -7,11 +7,14 @@ import type { FollowerHandler, HandlerIo } from './follower-handler.ts';
 
 export interface FollowerLoop {
   start(): void;
-  /** Gives what is in flight a moment; what is not handled by then is owed, and handled after the next start. */
+  /** Gives handlers in flight a grace period. What is not handled by then stays owed, for the next start. */
   stop(): Promise<void>;
 }
 
-/** Hints that only made a claimed range longer find nothing; they may not make the loop look without a break. */
+/**
+ * A hint may mean a range that is already claimed, and then a claim finds nothing. The pause keeps such hints from
+ * making the loop claim without a break.
+ */
 const PAUSE_MS = 20;
 
 /**
@@ -20,7 +23,7 @@ const PAUSE_MS = 20;
  *     hint or poll ─► claim targets that are due ─► handler ─► advance in the store ─► more under the claim? handler …
  *                                                                                   └► nothing left: the claim is over
  *
- * Each target is handled by one claim at a time and in the order of its events; targets side by side.
+ * One claim at a time handles a target, in the order of its events. Different targets are handled in parallel.
  */
 export const createFollowerLoop = <K extends FollowerKind>(
   outbox: OutboxStore,
@@ -34,23 +37,24 @@ export const createFollowerLoop = <K extends FollowerKind>(
   let slow = 0;
   let isLooking = false;
   let isHinted = false;
-  /** The last claim did not take everything, for want of room here. */
+  /** More may be due: the last claim stopped because there was no room here. */
   let isMore = false;
 
   const io: HandlerIo = {
     signal: cutting.signal,
-    // A claim that was given up would hold until its lease is over, and its target would hear nothing for that long.
+    // If the loop gave up, the claim would hold until its lease is over, and its target would hear nothing for that
+    // long.
     patiently: (attempt) =>
       insist(attempt, {
         signal: cutting.signal,
         withinMs: leaseMs / 2,
         // Reported once: there may be many claims, and the store may be unreachable for long.
         onProblem: (error, tried) =>
-          tried === 1 && handler.onProblem('The outbox cannot be worked on now, trying again', error),
+          tried === 1 && handler.onProblem('The outbox cannot be processed now, trying again', error),
       }),
   };
 
-  /** Handles a few events; a handler that takes long gives its place to another target meanwhile. */
+  /** Handles a few events. While a handler takes long, its place is free for another target. */
   const handle = async (owed: Owed<K>): ReturnType<FollowerHandler<K>['handle']> => {
     let isSlow = false;
     const timer = setTimeout(() => {
@@ -66,7 +70,7 @@ export const createFollowerLoop = <K extends FollowerKind>(
     }
   };
 
-  /** Answers what is owed then; undefined when the claim is over or lost. */
+  /** Answers what is owed afterwards. Undefined: the claim is over or lost. */
   const work = async (owed: Owed<K>): Promise<Owed<K> | undefined> => {
     const { handled, effect } = await handle(owed);
     const isCut = cutting.signal.aborted;
@@ -79,8 +83,8 @@ export const createFollowerLoop = <K extends FollowerKind>(
     try {
       for (let owed: Owed<K> | undefined = claimed; owed;) owed = await work(owed);
     } catch (error) {
-      // The claim lapses, and what was not handled is claimed again.
-      handler.onProblem('The outbox could not be worked on', error);
+      // The claim lapses. What was not handled is claimed again.
+      handler.onProblem('The outbox could not be processed', error);
     }
   };
 
@@ -102,7 +106,7 @@ export const createFollowerLoop = <K extends FollowerKind>(
       if (isMore) return;
       const claimed = await outbox.claim({ kind, instance: instance(), limit, leaseMs });
       isMore = claimed.length === limit;
-      // Several rows may belong to one target, so a claim with room left may have passed others over.
+      // Several rows may belong to one target, so a claim may have skipped targets although it had room.
       if (claimed.length > 0) isHinted = true;
       for (const owed of claimed) begin(owed);
       if (claimed.length === 0 && isHinted) await delay(PAUSE_MS, undefined, { ref: false });
@@ -115,10 +119,10 @@ export const createFollowerLoop = <K extends FollowerKind>(
     if (isLooking) return;
     isLooking = true;
     looking = claimWhatFits()
-      .catch((error: unknown) => handler.onProblem('The outbox could not be looked at', error))
+      .catch((error: unknown) => handler.onProblem('Nothing could be claimed from the outbox', error))
       .finally(() => {
         isLooking = false;
-        // A hint on the very last step was heard by nobody.
+        // No claim has served a hint that came in the last step.
         if (isHinted && !isMore && !cutting.signal.aborted) look();
       });
   };
@@ -155,7 +159,7 @@ export const createFollowerLoop = <K extends FollowerKind>(
   };
 };
 
-/** What was not handled when the service stopped is due at once, for the instance that comes next. */
+/** Makes everything that was not handled at the stop due at once, for the next instance. */
 const givenBack = ({ ranges }: Owed, handled: readonly Handled[]): readonly Handled[] =>
   ranges.map(({ follower, lastSeq }) => {
     const { upTo, ...rest } = handled.find((range) => range.follower === follower) ?? { follower };

@@ -1,7 +1,7 @@
 import { type Artifact, type Message, type Part, textOf } from '#domain';
 import type { StoredTask } from '#store';
 
-/** The Message that answers a direct call, when its turn has completed. Its caller knows of no task to ask for. */
+/** The Message that answers a direct call, if its turn has completed. The caller has no task that it could ask for. */
 export const directReplyOf = (task: StoredTask): Message | undefined => {
   if (!task.direct || task.state !== 'completed') return undefined;
   const parts = (JSON.parse(task.artifacts) as readonly Artifact[]).flatMap((artifact) => artifact.parts);
@@ -14,6 +14,9 @@ export const directReplyOf = (task: StoredTask): Message | undefined => {
   return isBeginningOf(message.parts, parts) ? { ...message, parts } : message;
 };
 
-/** A status has only the beginning of a long answer, and none of its files: nobody could ask for the rest of it. */
+/**
+ * True if a status says only the beginning of an answer. A status leaves out the rest of a long text, and all files.
+ * The caller of a direct reply has no task to ask for them.
+ */
 export const isBeginningOf = (said: readonly Part[], parts: readonly Part[]): boolean =>
   parts.length > 0 && said.every(({ text }) => text !== undefined) && textOf(parts).startsWith(textOf(said));

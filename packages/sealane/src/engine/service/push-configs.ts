@@ -4,19 +4,19 @@ import type { NewWebhook, PushConfigRecord, PushConfigStore, Refused, Scope } fr
 import { refusalOf } from './refusals.ts';
 import type { Caller, NewPushConfig, PushConfig, PushConfigs } from './task-service.ts';
 
-/** Webhooks of one task: enough for everybody who should know, too few to make one task a storm of requests. */
+/** The most webhooks of one task: enough for all receivers, and too few to turn one task into a storm of requests. */
 const MAX_WEBHOOKS = 20;
 
-/** Says what is wrong with an address that must not be called, as far as the address alone can tell. */
+/** Says why an address must not be called, as far as the address alone can tell. */
 export type CheckWebhook = (url: string) => string | undefined;
 
-/** The caller's webhook as the store keeps it; refused when its address must not be called. */
+/** Makes a caller's webhook into one that the store keeps. Refuses an address that must not be called. */
 export const createWebhookOf =
   (newId: () => string, checkWebhook: CheckWebhook) =>
   ({ id, ...config }: NewPushConfig, taskId: string): NewWebhook => {
     const problem = checkWebhook(config.url);
     if (problem !== undefined) throw new SealaneError('invalid-params', problem, { facts: { field: 'url' } });
-    // Before 1.0 a webhook without an id is the only one of its task, and is named like it.
+    // Before 1.0, a webhook without an id is the only one of its task, and its id is the id of the task.
     return { id: id ?? (config.dialect === '1.0' ? newId() : taskId), config, limit: MAX_WEBHOOKS };
   };
 

@@ -1,13 +1,13 @@
 import { type JsonObject, SealaneError } from '#domain';
 import type { ConditionName, Refused } from '#store';
 
-/** A foreign task and an unknown one are told apart by nobody: same code, same words. */
+/** Same code and same words for a foreign task and for an unknown one, so that no caller can tell them apart. */
 export const taskNotFound = (id: string): SealaneError =>
   new SealaneError('task-not-found', `Task "${id}" was not found among those that this key may see.`, {
     facts: { taskId: id },
   });
 
-/** What the store refused, in words for the caller. */
+/** The error for a caller when the store has refused. */
 export const refusalOf = (
   refused: Refused,
   context: { readonly id?: string; readonly laneWaiting: number },
@@ -26,7 +26,7 @@ export const refusalOf = (
     case 'owner-full':
       return new SealaneError(
         'owner-full',
-        'You have as many waiting tasks as you may. Wait until some are done, or cancel some.',
+        'You have reached your limit of waiting tasks. Wait until some are done, or cancel some.',
         {
           retryAfterMs: 10_000,
           facts: { limit: 'limits.ownerWaiting' },
@@ -35,7 +35,7 @@ export const refusalOf = (
     case 'busy':
       return new SealaneError(
         'unsupported-operation',
-        'The task takes no message now: its turn waits, or is being worked on by an agent that takes none meanwhile. Wait until it has ended or asks for input, or send a new task in the same context.',
+        'The task accepts no message now: its turn waits, or its agent accepts no message while it works. Wait until the task has ended or asks for input, or send a new task in the same context.',
         { facts: { ...(context.id && { taskId: context.id }) } },
       );
     case 'terminal':
@@ -53,13 +53,13 @@ export const refusalOf = (
     case 'push-full':
       return new SealaneError(
         'invalid-params',
-        'The task has as many webhooks as it may. Remove one, or give the id of one to replace it.',
+        'The task has reached its limit of webhooks. Remove one, or give the id of one to replace it.',
         { facts: { field: 'id', ...(context.id && { taskId: context.id }) } },
       );
     case 'task-full':
       return new SealaneError(
         'unsupported-operation',
-        'The task has become as large as a task may be. Send a new message in the same context, with this task in referenceTaskIds if it matters.',
+        'The task has reached its limit of size. Send a new message in the same context, with this task in referenceTaskIds if it matters.',
         { facts: { limit: 'limits.taskBytes', ...(context.id && { taskId: context.id }) } },
       );
     case 'loop':
@@ -75,7 +75,7 @@ export const refusalOf = (
   }
 };
 
-/** A condition of an admission that does not hold, in words for the caller. */
+/** The error for a caller when a condition of an admission does not hold. */
 const CONDITION_REFUSALS: Readonly<Record<ConditionName, (facts: JsonObject) => SealaneError>> = {
   probe: ({ key }) =>
     new SealaneError('unsupported-operation', `There is nothing left of the probe ${JSON.stringify(key)}.`),

@@ -18,10 +18,13 @@ interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Of a log that is read without a stream, about so much at once. */
+/** About how much of a log one call without a stream reads. */
 const EVENTS_BYTES = 4 * 1024 * 1024;
 
-/** The operations of A2A over the engine's parts. Everything here is either refused whole or durable when it answers. */
+/**
+ * The operations of A2A over the engine's parts. Each operation is either refused as a whole, or durable when it
+ * answers.
+ */
 export const createTaskService = (parts: EngineParts): TaskService => {
   const { store, feed, runs, settings, now } = parts;
 
@@ -37,7 +40,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     return task;
   };
 
-  /** For callers that need to know of the task, and not what is in it. */
+  /** For operations that need the task without its content. */
   const requireFacts = async (caller: Caller, id: string): Promise<TaskFacts> => {
     const facts = await store.peek(scopeOf(caller), id);
     if (!facts) throw taskNotFound(id);
@@ -54,14 +57,17 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
   const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
 
-  /** The task once its turn has ended or asks something; the task as it is when the time is up. */
+  /** Answers the task when its turn has ended or asks something, or the task as it is when the time is up. */
   const awaitSettled = async (caller: Caller, task: StoredTask, options: Waiting): Promise<StoredTask> => {
     const settled = await feed.settled(scopeOf(caller), task.id, task.seq, options);
     if (settled) return settled;
     return options.signal.aborted || parts.signal.aborted ? task : await requireTask(caller, task.id);
   };
 
-  /** Items of a stream until `isLast`; `first` is told before, and forgotten then: a stream may last for days. */
+  /**
+   * The items of a stream, up to `isLast`. `first` comes before them, and its memory is freed then: a stream may last
+   * for days.
+   */
   async function* itemsOf(
     reader: Reader,
     task: TaskIdentity,
@@ -86,7 +92,8 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     after: Seq,
     options: StreamOptions,
   ): AsyncIterable<StreamItem> => {
-    // Whoever leaves before asking for the first item never begins the iteration, whose end would let go of the task.
+    // A reader that leaves before its first item never begins the iteration, so the `finally` of `itemsOf` would not
+    // run.
     const leave = (): void => reader[Symbol.dispose]();
     if (options.signal.aborted) leave();
     else options.signal.addEventListener('abort', leave, { once: true });
@@ -214,7 +221,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       if (result.why === 'busy') {
         const { state } = await requireFacts(caller, id);
         const why = isTerminal(state)
-          ? 'has ended, and its run is not known to be dead. Try again when it is, or after the quarantine.'
+          ? 'has ended, but its run is not known to be dead. Try again when the run is dead, or after its quarantine.'
           : 'is running. Cancel it first.';
         throw new SealaneError('conflict', `Task "${id}" ${why}`, { facts: { taskId: id } });
       }
@@ -234,5 +241,5 @@ const endsSend = ({ event: { event } }: Pick<FeedEvent, 'event'>): boolean =>
 const endsTask = ({ event: { event } }: Pick<FeedEvent, 'event'>): boolean =>
   event.kind !== 'artifact-added' && isTerminal(event.state);
 
-/** For callers that stay to the end. One for each: listeners of a signal that everybody has would never go. */
+/** The signal of a caller that stays to the end. Each caller gets its own: listeners of a shared one would pile up. */
 const never = (): AbortSignal => new AbortController().signal;

@@ -3,14 +3,14 @@ import { SealaneError } from '#domain';
 
 import type { AgentEntry } from '../agent-registry.ts';
 
-/** What every connector has to have. */
+/** The members that every connector must have. */
 const MEMBERS = ['session', 'run', 'stop', 'close'] as const satisfies readonly (keyof AgentConnector)[];
 
 /** Names are a segment of an address, where these mean something else or get lost. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNFIT_NAME = /^\.{0,2}$|[/\u0000-\u001f\u007f]/;
 
-/** Throws `bad-config` where agents could not be run as they are described: at the start, not at the first message. */
+/** Throws `bad-config` if agents cannot run as they are described. A start fails then, instead of the first message. */
 export const checkAgents = (entries: readonly AgentEntry[]): void => {
   for (const entry of entries) checkAgent(entry);
   const [first, second] = entries.filter(({ isDefault }) => isDefault);
@@ -20,7 +20,7 @@ export const checkAgents = (entries: readonly AgentEntry[]): void => {
 };
 
 const checkAgent = ({ name, connector, concurrency, taskTimeoutMs, recovery, reply }: AgentEntry): void => {
-  if (UNFIT_NAME.test(name)) throw badAgent(name, 'has no name that could be part of an address. Give it another');
+  if (UNFIT_NAME.test(name)) throw badAgent(name, 'has a name that cannot be part of an address. Give it another name');
   const missing = MEMBERS.filter((member) => typeof (connector as AgentConnector | undefined)?.[member] !== 'function');
   if (missing.length > 0) {
     throw badAgent(name, `has no connector: what was given lacks ${missing.map((member) => `${member}()`).join(', ')}`);

@@ -4,13 +4,13 @@ import type { Overdue, StoredTask, TaskStore, Upkeep } from '#store';
 import type { Feed } from '../feed/feed.ts';
 import type { EngineSettings } from '../settings.ts';
 
-/** Small batches: cleaning up never holds up anybody's commit for long. */
+/** Small batches, so that a sweep never delays other commits for long. */
 const BATCH = 100;
 
-/** For so long readers on other instances can learn how a task ended that was removed while it was open. */
+/** How long at least readers on other instances can learn the end of a task that was removed while it was open. */
 const REMOVED_MS = 10_000;
 
-/** What becomes of tasks that are overdue, and the states in which they can still be. */
+/** How overdue tasks end, and the states in which they can still be. */
 const TOO_LATE: Readonly<
   Record<Overdue['why'], { readonly from: readonly State[]; readonly reason: string; readonly words: string }>
 > = {
@@ -24,8 +24,8 @@ const TOO_LATE: Readonly<
 };
 
 /**
- * Ends what has waited too long, in a lane or for its caller, and deletes what ended long ago. Every instance does it;
- * each step decides under its own lock, so two that meet do no harm.
+ * Ends tasks that have waited too long, in a lane or for their caller, and deletes tasks that ended long ago. Every
+ * instance has a janitor. Each step decides under its own lock, so two janitors at the same task do no harm.
  */
 export const createJanitor = (options: {
   readonly store: TaskStore;
@@ -48,7 +48,7 @@ export const createJanitor = (options: {
     message: { messageId: options.newId(), role: 'ROLE_AGENT', taskId: id, parts: [{ text: TOO_LATE[why].words }] },
   });
 
-  /** How many it has ended: as long as it ends some, there may be more. */
+  /** Answers how many tasks it has ended. If it has ended any, there may be more. */
   const endOverdue = async (): Promise<number> => {
     let ended = 0;
     const overdue = await upkeep.overdue({
@@ -73,7 +73,7 @@ export const createJanitor = (options: {
     isSweeping = true;
     try {
       while ((await endOverdue()) > 0) {
-        // a lane may hold thousands that have all waited for too long
+        // A lane may hold thousands of tasks that have all waited too long.
       }
       while ((await upkeep.dropRemoved(now() - REMOVED_MS, BATCH)) === BATCH) {
         // the next batch
