@@ -6,12 +6,12 @@ import type { PushObserver, PushOutcome } from './push-observer.ts';
 import { taskAt } from './task-at.ts';
 import type { WebhookClient } from './webhook-client.ts';
 
-/** An event that a webhook is to hear of. */
+/** An event to tell a webhook. */
 export interface PushNews {
   readonly config: PushConfig;
   readonly event: Event;
   readonly task: TaskIdentity;
-  /** The whole task as it was after the event, for those who are sent that; it costs something. */
+  /** Loads the whole task as it was after the event, for bodies that contain it. It may fold the log. */
   readonly taskThen: () => Promise<StoredTask | undefined>;
 }
 
@@ -20,10 +20,10 @@ export interface PushBody {
   readonly contentType: string;
 }
 
-/** What to send in the webhook's dialect; nothing when it is not told of such events. */
+/** Encodes an event in the webhook's dialect. Undefined: the dialect does not tell such events. */
 export type EncodePush = (news: PushNews) => Promise<PushBody | undefined>;
 
-/** An event, and the webhook that is owed it. */
+/** An event, and the webhook to which it is owed. */
 export interface OwedNews {
   readonly webhook: PushConfigRecord;
   readonly event: Event;
@@ -31,8 +31,8 @@ export interface OwedNews {
 }
 
 /**
- * Tells one webhook of one event, once. `undefined`: there was nothing to send. Throws only where nothing was sent
- * because the store cannot be reached: that is not the webhook's failure, and the event is owed as before.
+ * Sends one event to one webhook, once. Undefined: there was nothing to send. Throws only if the store was unreachable
+ * and nothing was sent: the webhook has not failed then, and the event stays owed.
  */
 export type Deliver = (
   news: OwedNews,
@@ -63,7 +63,7 @@ export const createDeliver = (options: {
     const taskId = task.id;
     const config = pushConfigOf(webhook);
     const tell = (outcome: PushOutcome, facts: { status?: number; why?: string } = {}): PushOutcome => {
-      // What was cut short by our own stop is tried again later, and is no news.
+      // A delivery that our own stop cut short is retried later, so it is not reported.
       if (outcome !== 'delivered' && signal.aborted) return outcome;
       const where = { taskId, webhook: webhook.id, host: hostOf(config.url), seq: event.seq };
       for (const observer of observers) observer.attempted?.({ outcome, ...where, ...facts, isRepeated });
@@ -85,7 +85,7 @@ export const createDeliver = (options: {
   };
 };
 
-/** Receivers from before 1.0 look for the token of a webhook that has nothing else where keys are. */
+/** Receivers from before 1.0 expect the token as a bearer token, if the webhook has no credentials. */
 const authorizationOf = ({ dialect, token, authentication }: PushConfig): string | undefined => {
   if (authentication?.credentials !== undefined) return `${authentication.scheme} ${authentication.credentials}`;
   const isBearer = (authentication?.scheme ?? 'bearer').toLowerCase() === 'bearer';

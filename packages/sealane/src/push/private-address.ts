@@ -51,9 +51,9 @@ const groupsOf = (address: string): readonly number[] => {
 const isClosedIpv6 = (groups: readonly number[]): boolean => {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   const ipv4At = (high: number, low: number): number => high * 0x1_0000 + low;
-  // NAT64: what stands behind it is reached by IPv4, whatever it looks like from here.
+  // NAT64: a gateway translates to the IPv4 address at the end.
   if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return isClosedIpv4(ipv4At(g, h));
-  // The only part that is given out to the public internet.
+  // Only 2000::/3 is assigned to the public internet.
   if (a < 0x2000 || a > 0x3fff) return true;
   // 6to4 leads to the IPv4 address inside.
   if (a === 0x2002) return isClosedIpv4(ipv4At(b, c));
@@ -61,12 +61,12 @@ const isClosedIpv6 = (groups: readonly number[]): boolean => {
   return (a === 0x2001 && (b < 0x200 || b === 0xdb8)) || (a === 0x3fff && b < 0x1000);
 };
 
-/** True for an address that is not one of the public internet, in any notation that hides one. */
+/** True for an address that is not on the public internet, also for an IPv4 address inside an IPv6 one. */
 export const isPrivateAddress = (address: string): boolean => {
   if (isIPv4(address)) return isClosedIpv4(numberOf(address));
   const groups = groupsOf(address);
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
-  // Systems write IPv4 addresses like this where a socket takes both kinds.
+  // On a socket for both versions, systems write an IPv4 address in this form.
   if (a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff) return isClosedIpv4(g * 0x1_0000 + h);
   return isClosedIpv6(groups);
 };

@@ -1,13 +1,13 @@
 /**
- * - `delivered`: the webhook said yes (2xx)
- * - `declined`: it said something else, a redirect for instance
- * - `unanswered`: nobody there, or nobody in time
- * - `refused`: its address leads inside, and was not called
- * - `failed`: the event could not be put into words; a bug
+ * - `delivered`: the webhook answered 2xx
+ * - `declined`: the webhook answered something else, for instance a redirect
+ * - `unanswered`: the webhook was unreachable, or did not answer in time
+ * - `refused`: the address is not on the public internet, and was not called
+ * - `failed`: the event could not be encoded; a bug
  */
 export type PushOutcome = 'delivered' | 'declined' | 'unanswered' | 'refused' | 'failed';
 
-/** What metrics and logs are told of deliveries. Of an address only its host is named, and never a secret. */
+/** What metrics and logs are told about deliveries: of an address only the host, and never a secret. */
 export interface PushObserver {
   attempted?(facts: {
     readonly outcome: PushOutcome;
@@ -17,7 +17,7 @@ export interface PushObserver {
     readonly seq: number;
     readonly status?: number;
     readonly why?: string;
-    /** The one before it went wrong, too: one line in a log is enough. */
+    /** The delivery before this one failed, too: one line in a log is enough. */
     readonly isRepeated: boolean;
   }): void;
   problem?(what: string, error: unknown): void;

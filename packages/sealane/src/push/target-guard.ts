@@ -3,18 +3,21 @@ import { isIP, type LookupFunction } from 'node:net';
 
 import { isPrivateAddress } from './private-address.ts';
 
-/** Who may be called. What the address alone tells is refused when a webhook is saved, the rest when it is called. */
+/**
+ * Decides which addresses may be called. What the address alone tells is checked when a webhook is saved. What its name
+ * resolves to is checked at each call.
+ */
 export interface TargetGuard {
-  /** What is wrong with an address, if that can be told without asking anybody. */
+  /** Says what is wrong with an address, without resolving its name. */
   readonly check: (url: string) => string | undefined;
   /**
-   * Resolves a name for the one connection that asks: what was looked at is what is connected to, so a name cannot
-   * mean something else in between.
+   * Resolves a name for one connection. The connection uses the addresses that were checked, so a name cannot change
+   * its meaning in between (DNS rebinding).
    */
   readonly lookup: LookupFunction;
 }
 
-/** Thrown where a connection would lead inside. */
+/** Thrown if a connection would lead inside this machine or its network. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
@@ -24,7 +27,7 @@ const INSIDE = /^(localhost|.+\.(localhost|local|internal|home\.arpa))$/;
 export const createTargetGuard = (options: {
   /** Lets webhooks lead to this machine and its network: for tests, and for networks that trust their callers. */
   readonly allowPrivate: boolean;
-  /** How names are resolved; as the system does by default. */
+  /** Resolves names; by default the system's resolver. */
   readonly resolve?: typeof systemLookup;
 }): TargetGuard => {
   const { allowPrivate, resolve = systemLookup } = options;
@@ -46,7 +49,7 @@ export const createTargetGuard = (options: {
       resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
         const [first] = addresses ?? [];
         if (error || !first) return callback(error ?? new Error(`${hostname} has no address.`), '', 0);
-        // One address inside is one too many: the next connection would take it.
+        // A single private address is enough to refuse a name: the next connection could use that address.
         if (!allowPrivate && addresses.some(({ address }) => isPrivateAddress(address))) {
           return callback(new TargetRefused(`${hostname} leads inside this machine or its network.`), '', 0);
         }

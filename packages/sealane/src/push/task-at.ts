@@ -3,8 +3,8 @@ import { logPages } from '#engine';
 import type { StoredTask, TaskId, TaskStore } from '#store';
 
 /**
- * A task as it was after one of its events. The latest is at hand; an earlier one is folded from the log, so that a
- * receiver that gets whole tasks sees each state once, however late it is told.
+ * A task as it was after one of its events. The latest state is stored; an earlier one is folded from the log. So a
+ * receiver that gets whole tasks sees each state once, however late the delivery is.
  */
 export const taskAt = async (
   tasks: Pick<TaskStore, 'find' | 'read'>,
@@ -19,7 +19,7 @@ export const taskAt = async (
     snapshot = fold(snapshot, page);
     last = page.at(-1);
   }
-  // Deleted meanwhile.
+  // The task was deleted in the meantime.
   if (!snapshot || last?.seq !== seq) return undefined;
   const { queuePosition: _position, queuedAt: _queuedAt, ...rest } = task;
   const { state, statusAt, statusMessage, artifacts, history, metadata } = snapshot;

@@ -1,10 +1,10 @@
 import { type TargetGuard, TargetRefused } from './target-guard.ts';
 
-/** What became of a request. */
+/** The outcome of a request. */
 export type WebhookAnswer =
   | { readonly kind: 'answered'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly why: string }
-  /** The guard let nothing out. */
+  /** The guard refused the address: nothing was sent. */
   | { readonly kind: 'refused'; readonly why: string };
 
 export interface WebhookRequest {
@@ -14,16 +14,18 @@ export interface WebhookRequest {
 }
 
 export interface WebhookClient {
-  /** One POST, over within the time limit; `signal` ends it before. */
+  /** Sends one POST. It ends within the time limit; `signal` ends it earlier. */
   post(request: WebhookRequest, signal: AbortSignal): Promise<WebhookAnswer>;
   close(): void;
 }
 
-/** Nobody reads what a webhook answers; this much is taken in, so that its connection can be used again. */
+/** The client ignores the body of an answer. It reads this much of it, so that the connection can be used again. */
 const ANSWER_BYTES = 64 * 1024;
 const IDLE_MS = 30_000;
 
-/** Node's clients with connections that are kept. They and TLS cost some megabytes, so only who has webhooks loads them. */
+/**
+ * Node's clients, with kept connections. With TLS they cost some megabytes, so a service without webhooks loads none.
+ */
 const loadClients = async () => {
   const [http, https] = await Promise.all([import('node:http'), import('node:https')]);
   const kept = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 64 };
@@ -35,7 +37,7 @@ const loadClients = async () => {
 
 type Attempt = WebhookAnswer | { readonly kind: 'stale' };
 
-/** Plain POSTs over connections that are kept; redirects are answers like any other, and not followed. */
+/** Sends plain POSTs over kept connections. A redirect is an answer like any other, and is not followed. */
 export const createWebhookClient = (options: {
   readonly guard: TargetGuard;
   readonly timeoutMs: number;
@@ -55,7 +57,7 @@ export const createWebhookClient = (options: {
         lookup: guard.lookup,
         headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
       });
-      // It is over then, whether or not the request still has something to say.
+      // The attempt is over from here on, whatever the request still reports.
       const giveUp = (why: string): void => {
         request.destroy(new Error(why));
         settle({ kind: 'unanswered', why });
@@ -79,11 +81,11 @@ export const createWebhookClient = (options: {
       });
       request.on('error', (error: NodeJS.ErrnoException) => {
         if (error instanceof TargetRefused) settle({ kind: 'refused', why: error.message });
-        // The other side may close a kept connection just when it is used again: nothing was said on it yet.
+        // The other side may close a kept connection just when it is used again. Nothing was answered on it yet: retry.
         else if (request.reusedSocket && error.code === 'ECONNRESET') settle({ kind: 'stale' });
         else settle({ kind: 'unanswered', why: error.code ?? error.message });
       });
-      // Where nobody listens for a 101, Node ends the request without a word.
+      // Without this listener, Node ends a request that is answered with a 101 and reports nothing.
       request.on('upgrade', (response, socket) => {
         socket.destroy();
         settle({ kind: 'answered', status: response.statusCode ?? 0 });

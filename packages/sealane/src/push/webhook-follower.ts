@@ -21,19 +21,22 @@ export const DEFAULT_PUSH_SETTINGS: PushSettings = {
   graceMs: 2000,
 };
 
-/** Events read at once. A crash repeats at most so many, and a webhook that is unreachable keeps no more in memory. */
+/**
+ * How many events are read at once. A crash repeats at most this many, and an unreachable webhook keeps no more in
+ * memory.
+ */
 const BATCH = 8;
 
-/** What came of the events that were told. */
+/** The result of the events that were sent. */
 interface Told {
   readonly handled: Handled;
-  /** Absent: nothing was sent. */
+  /** Absent: the status has not changed. */
   readonly status?: PushConfigRecord['status'];
 }
 
 /**
- * Webhooks, as followers of every event of their task: each is told in the order of its events. One attempt for each
- * event; whatever came of it, the next one follows.
+ * Webhooks follow every event of their task. Each webhook gets its events in order. There is one attempt for each
+ * event: whatever its outcome, the next event follows.
  */
 export const createWebhookFollower = (options: {
   readonly storage: Pick<Storage, 'outbox' | 'tasks' | 'pushConfigs'>;
@@ -52,7 +55,7 @@ export const createWebhookFollower = (options: {
   const tell = async (webhook: PushConfigRecord, range: OwedRange, { signal, patiently }: HandlerIo): Promise<Told> => {
     const { follower, firstSeq } = range;
     const owed = await patiently(() => outbox.read(follower, firstSeq, BATCH));
-    // The task is gone, and so is its follower: there is nothing to tell, and nothing to advance.
+    // The task is gone, and so is its follower: there is nothing to send, and nothing to advance.
     if (!owed) return { handled: { follower, againAfterMs: pace.pollMs } };
     let upTo = owed.events.length === 0 ? owed.upTo : firstSeq - 1;
     let { status } = webhook;
@@ -63,7 +66,7 @@ export const createWebhookFollower = (options: {
       if (signal.aborted && outcome !== 'delivered') break;
       if (outcome !== undefined) status = outcome === 'delivered' ? 'active' : 'failed';
       upTo = event.seq;
-      // The claim gives a sign of life; and a webhook that was removed or replaced meanwhile is told nothing more.
+      // Goes back to the store: that renews the claim, and a webhook that was removed or replaced gets nothing more.
       if (performance.now() - beganAt > pace.slowMs) break;
     }
     return { handled: { follower, upTo }, ...(status !== webhook.status && { status }) };
@@ -74,11 +77,11 @@ export const createWebhookFollower = (options: {
     pace,
     handle: async ({ claim, ranges }: Owed<'webhook'>, io) => {
       const webhook = await io.patiently(() => pushConfigs.at(claim.target));
-      // It was removed, and its follower with it.
+      // The webhook was removed, and its follower with it.
       if (!webhook) return { handled: ranges.map(({ follower, lastSeq }) => ({ follower, upTo: lastSeq })) };
       const handled: Handled[] = [];
       let { status } = webhook;
-      // A target names a task, so there is one range.
+      // A target names one task, so there is one range.
       for (const range of ranges) {
         const told = await tell({ ...webhook, status }, range, io);
         handled.push(told.handled);
