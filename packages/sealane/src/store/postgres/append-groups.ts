@@ -1,7 +1,7 @@
 import { isOutcomeUnknown } from './postgres-error.ts';
 
 export interface Grouped {
-  /** The store's key of the task; the order in which a group locks its tasks. */
+  /** The store's key of the task. A group locks its tasks in the order of their keys. */
   readonly task: number;
 }
 
@@ -11,14 +11,14 @@ interface Waiting<C, R> {
   readonly reject: (error: unknown) => void;
 }
 
-/** How many calls share one transaction at most, so that no caller waits for an endless group. */
+/** The most calls that share one transaction, so that no caller waits for an endless group. */
 const GROUP = 256;
 
 /**
- * Group commit for appends: what many runs report at the same time goes to the disk together. Self-clocking: whatever
- * comes in while one group is on its way makes up the next. Groups lock tasks in the order of their keys, so that two
- * instances cannot wait for each other; of each task there is one call in a group, so its calls keep their order. If a
- * group fails, each of its calls is run alone, so that nobody fails for a neighbour's reason.
+ * Group commit for appends: reports of many runs go to the disk together. It is self-clocking: the calls that come in
+ * while one group is in flight make up the next. Groups lock tasks in the order of their keys, so that two instances
+ * cannot deadlock. A group has one call of each task, so the calls of a task keep their order. If a group fails, each
+ * of its calls is run alone, so that no call fails because of another one.
  */
 export const createAppendGroups = <C extends Grouped, R>(
   together: (calls: readonly C[]) => Promise<readonly R[]>,

@@ -5,7 +5,7 @@ import type { Pool, QueryResult } from 'pg';
 import { type Param, type Statement, StepConflict } from '../steps/step.ts';
 import { EVENT_INSERTS } from '../steps/events.sql.ts';
 
-/** Asked for at the beginning, so that what became of a transaction can be looked up if the answer to its COMMIT is lost. */
+/** Sent at the beginning of a transaction, so that its outcome can be looked up if the answer to its COMMIT is lost. */
 export const NAME_TRANSACTION = {
   name: 'name_transaction',
   text: 'SELECT pg_current_xact_id()::TEXT AS xid, pg_postmaster_start_time()::TEXT AS since',
@@ -13,18 +13,18 @@ export const NAME_TRANSACTION = {
 };
 interface Named {
   readonly xid: string;
-  /** Since when the server that gave it runs. */
+  /** When the server that gave the number was started. */
   readonly since: string;
 }
 
-/** A row that the transaction puts into the log, if it does: nobody else writes the same. */
+/** A row that the transaction inserts into the log. No other transaction inserts the same row. */
 export type Trace = readonly Param[];
 const TRACE_COLUMNS = 4;
 
 export const traceOf = (statement: Statement, row: readonly Param[]): Trace | undefined =>
   EVENT_INSERTS.has(statement) ? row.slice(0, TRACE_COLUMNS) : undefined;
 
-/** On a replica a transaction may be unheard of only because it has not arrived yet. */
+/** A replica does not count: a transaction may be unknown there only because it has not arrived yet. */
 const FATE = `
   SELECT pg_xact_status($1::TEXT::XID8) AS fate, pg_postmaster_start_time()::TEXT AS since
   WHERE NOT pg_is_in_recovery()`;
@@ -33,15 +33,17 @@ const IN_THE_FUTURE = '22023';
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
-/** True while what became of a transaction is still asked for, so long after its COMMIT, though nobody answers. */
+/** True while the outcome of a transaction is still asked for, `forMs` after its COMMIT, although no server answers. */
 export type IsCurious = (forMs: number) => boolean;
 
 /**
- * Resolves if it was committed; throws a conflict, to start again, if it was not, and `unknown` if nobody can say.
+ * Resolves if the transaction was committed. Throws a conflict, to start again, if it was not, and `unknown` if there
+ * is no way to know.
  *
- * A crash takes back the numbers of transactions that had not reached the disk, and others get them. So a server to
- * whom the number is in the future has lost the transaction, and one that calls it committed may mean somebody else's:
- * the log decides. Who leaves no trace there can only trust a server that has not been started again since.
+ * A crash takes back the numbers of transactions that had not reached the disk, and other transactions get them. So if
+ * the number is in the future of the server, the transaction is lost. If the server says that the number was committed,
+ * it may mean another transaction: the log decides. A transaction that leaves no trace in the log can only trust a
+ * server that has not been started again since.
  */
 export const learnFate = async (
   pool: Pool,
@@ -76,8 +78,8 @@ const fateOf = async (pool: Pool, { xid, since }: Named, trace: Trace | undefine
   );
   if (!told) return undefined;
   const isSameServer = told.since === since;
-  // After another start the number may be somebody else's, who may be at it for hours; ours is over in any case. And
-  // nothing is said of a number from so long ago that its fate is no longer kept.
+  // After another start, the number may belong to another transaction, which may run for hours. Ours is over in any
+  // case. For a number from long ago, the server does not keep the outcome any more.
   if (trace && (!isSameServer || told.fate === 'committed' || told.fate === null)) {
     return (await pool.query(HAS_TRACE, [...trace])).rowCount ? 'committed' : 'aborted';
   }

@@ -12,11 +12,11 @@ export interface Database {
   /** The same inside a sentence. */
   readonly place: string;
   readonly pool: Pool;
-  /** For the lease alone: all connections of the pool may be waiting for a row that somebody holds. */
+  /** Only for the lease: all connections of the pool may be waiting for a locked row. */
   readonly leasePool: Pool;
   /** A new connection outside the pool, not connected yet. */
   readonly connect: () => Client;
-  /** Breaks every connection: one whose other end is silent would never close. */
+  /** Breaks every connection: a connection to a silent server would never close. */
   cut(): void;
 }
 
@@ -29,10 +29,10 @@ const types: CustomTypesConfig = {
 };
 
 /**
- * Limits that an administrator has set for people's queries are not for ours: a step that waits for a row would fail.
- * How long the server may take for one statement, and for one of a migration; when we stop waiting for its answer, which
- * is later, or what waits for a lock there would stay when nobody waits for it any more; how long a frozen instance may
- * hold its locks; and how long to wait for a connection.
+ * Our own limits replace those that an administrator has set for people's queries: with those, a step that waits for a
+ * row could fail. In this order: how long the server may take for one statement, and for one of a migration; how long
+ * we wait for its answer; how long a frozen instance may hold its locks; how long to wait for a connection. We wait
+ * longer than the server works: otherwise a statement could wait for a lock after its caller has given up.
  */
 const STATEMENT_MS = 25_000;
 const MIGRATION_MS = 600_000;
@@ -40,8 +40,8 @@ const ANSWER_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 10_000;
 const CONNECT_MS = 10_000;
 /**
- * Set by statements, because poolers refuse a connection that begins with settings they do not know. Of the last two not
- * every version knows both.
+ * Set by statements, because poolers refuse a connection that begins with settings that they do not know. Not every
+ * version of PostgreSQL knows both of the last two.
  */
 const limits = (statementMs: number): string => `
   SET statement_timeout TO ${statementMs};
@@ -117,7 +117,7 @@ const addressOf = (url: string): Address => {
   };
   const connect = (more: ClientConfig = {}): Client => {
     const client = new Client({ ...base, ...more });
-    // Without a listener the loss of an idle connection would end the process; its user notices by the next statement.
+    // Without a listener, the loss of an idle connection would end the process. The next statement reports the loss.
     client.on('error', () => {});
     return client;
   };
@@ -125,7 +125,7 @@ const addressOf = (url: string): Address => {
   return { base, connect, where, place: `PostgreSQL ${where}` };
 };
 
-/** Only looks, for people: whether the database answers, and whether there is a service's schema in it. */
+/** Changes nothing. Tells people whether the database answers, and whether it has the schema of a service. */
 export const describeDatabase = async (url: string, schema: string): Promise<string> => {
   const { connect, where, place } = addressOf(url);
   return withClient(connect({ query_timeout: CONNECT_MS }), place, async (client) => {
@@ -135,9 +135,9 @@ export const describeDatabase = async (url: string, schema: string): Promise<str
 };
 
 /**
- * Every statement has an index made for it, so the plan is the same whatever the parameters: it is made once. Nothing
- * is to be scanned from end to end, however small it looks: lanes and turns come and go by the thousand, and between
- * two vacuums a scan would wade through all that are gone.
+ * Every statement has an index made for it. So its plan is the same for all parameters, and is made once. Nothing may
+ * be scanned from end to end, however small it looks: lanes and turns come and go by the thousand, and between two
+ * vacuums a scan would read all the dead rows.
  */
 const sessionSettings = (schema: string): string => `
   ${limits(STATEMENT_MS)};
@@ -153,7 +153,8 @@ const NO_ADDRESS =
 const whereOf = (connect: () => Client): string => {
   try {
     const { host, port, database } = connect();
-    // A password with one of these characters has been taken for a host and a database: they must not be shown.
+    // The parser has taken parts of a password with one of these characters for a host and a database: do not show
+    // them.
     if (/[/@]/.test(database ?? '')) throw new URIError('A part of the password may have ended up in the database.');
     return `${host}:${port}/${database}`;
   } catch (error) {

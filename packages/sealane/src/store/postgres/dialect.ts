@@ -4,10 +4,10 @@ import type { Param, Statement } from '../steps/step.ts';
 
 /** A statement as PostgreSQL gets it, prepared once on every connection. */
 export interface Prepared {
-  /** Made from the text, so that the same name never means two things, even behind a pooler that mixes connections. */
+  /** Made from the text, so that a name never means two statements, even behind a pooler that mixes connections. */
   readonly name: string;
   readonly text: string;
-  /** False: it never gives rows, so nobody needs to wait for it before the next statement. */
+  /** False: the statement never gives rows, so the next statement need not wait for it. */
   readonly answers: boolean;
 }
 
@@ -48,8 +48,8 @@ const numberedParams = (text: string): string => {
 const manyRows = new WeakMap<Statement, Prepared>();
 
 /**
- * An INSERT of one row as an INSERT of any number of rows: one array of values for each column. The rows hold numbers
- * and texts, alike in every row.
+ * Makes an INSERT of one row into an INSERT of any number of rows: one array of values for each column. A column holds
+ * either numbers or texts, in all rows the same.
  */
 export const inPostgresForRows = (statement: Statement, [row = []]: readonly (readonly Param[])[]): Prepared => {
   let known = manyRows.get(statement);
@@ -69,8 +69,8 @@ export const columnsOf = (rows: readonly (readonly Param[])[]): Param[][] =>
   (rows[0] ?? []).map((_, index) => rows.map((row) => row[index] ?? null));
 
 /**
- * A statement of the schema. Texts are compared byte by byte, as SQLite does: the order is the same on every machine,
- * and no update of the operating system's locales can spoil an index.
+ * A statement of the schema, in words of PostgreSQL. Texts are compared byte by byte, as SQLite does: the order is the
+ * same on every machine, and no update of the operating system's locales can spoil an index.
  */
 export const inPostgresSchema = (text: string): string =>
   text

@@ -5,21 +5,21 @@ import { SealaneError } from '#domain';
 import { MIGRATIONS } from '../schema.sql.ts';
 import { inPostgresSchema } from './dialect.ts';
 
-/** The database's clock, for all instances the same. */
+/** The clock of the database, which is the same for all instances. */
 export const CLOCK = `
   CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql VOLATILE
   AS 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT'`;
 
 /**
- * Brings the schema to this version, in one transaction: it is changed as a whole or not at all. Instances that start
- * together stand in line at an advisory lock, and all but the first find the work done.
+ * Brings the schema to this version in one transaction, as a whole or not at all. Instances that start together wait
+ * for an advisory lock one after another, and all but the first find the work done.
  */
 export const migrate = async (client: Client, schema: string, place: string): Promise<void> => {
-  // Whoever waited must see what the first has done, whatever the usual isolation of this user.
+  // An instance that has waited must see what the first one has done, whatever the default isolation of this user is.
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   await client.query("SELECT pg_advisory_xact_lock(hashtext('sealane migration'), hashtext($1))", [schema]);
   await refuseOtherEncodings(client, place);
-  // Asked first, because IF NOT EXISTS wants the right to create even where nothing is to be created.
+  // Asked first, because IF NOT EXISTS needs the right to create even if there is nothing to create.
   const { rowCount: hasSchema } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
   if (!hasSchema) await client.query(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
   await client.query(`SET LOCAL search_path TO ${escapeIdentifier(schema)}`);
@@ -49,7 +49,7 @@ const versionOf = async (client: Client, schema: string, place: string): Promise
       `The schema ${schema} of ${place} holds tables of another program. Name another database in --store. Nothing was changed.`,
     );
   }
-  // With the name of the schema: without it, to a user who may not use the schema, the table would only seem missing.
+  // Names the schema: otherwise, to a user who may not use the schema, the table would only seem to be missing.
   const { rows } = await client.query<{ version: number }>(
     `SELECT coalesce(max(version), 0)::INT AS version FROM ${escapeIdentifier(schema)}.schema_version`,
   );
@@ -65,8 +65,8 @@ const versionOf = async (client: Client, schema: string, place: string): Promise
 };
 
 /**
- * An instance of an earlier version knows nothing of the tables as they will be, so its next statement would fail. One
- * that starts after this is refused by the version of the tables.
+ * Refuses to migrate while instances of an earlier version run: their next statement would fail on the new tables. An
+ * earlier version that starts after the migration is refused because of the version of the tables.
  */
 const refuseBesideOthers = async (client: Client, place: string): Promise<void> => {
   const { rows } = await client.query<{ count: number; leftMs: number }>(
@@ -77,8 +77,8 @@ const refuseBesideOthers = async (client: Client, place: string): Promise<void> 
   if (count === 0) return;
   throw new SealaneError(
     'store-locked',
-    `${place} is used by ${count} running instance${count === 1 ? '' : 's'} of an earlier version of Sealane, and its tables ` +
-      'have to be changed for this one. Stop all instances, and start this version then. After a crash, wait ' +
+    `${place} is used by ${count} running instance${count === 1 ? '' : 's'} of an earlier version of Sealane, and this ` +
+      'version must change the tables. Stop all instances, then start this version. After a crash, wait ' +
       `${Math.ceil(leftMs / 1000)} s first. Nothing was changed.`,
   );
 };

@@ -11,29 +11,29 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 const LOST = /^(08...|25P0[34]|57P0[1-5]|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
 const LOST_WORDS = /^(Connection terminated|Client (has encountered|was closed))/;
 
-/** The server did not answer a statement, or a new connection, in time; the connection is closed then. */
+/** The server did not answer a statement or a new connection in time. The connection is closed then. */
 const isOverdue = (error: unknown): boolean =>
   /^(Query read timeout|Connection terminated due to connection timeout)$/.test(messageOf(error));
 
-/** The way to the server is gone: by the network, by its shutdown, by an administrator. */
+/** The connection to the server is lost: by the network, by a shutdown of the server, or by an administrator. */
 export const isConnectionLost = (error: unknown): boolean =>
   LOST.test(codeOf(error)) || (codeOf(error) === '' && (LOST_WORDS.test(messageOf(error)) || isOverdue(error)));
 
 /**
- * True: another connection may do better. Either this one is lost, or it remembers a statement whose table has changed
- * since, or a pooler has dropped its statements, or its server has become a read-only replica.
+ * True: a retry on another connection may succeed. This one is lost, or it remembers a statement whose table has
+ * changed, or a pooler has dropped its statements, or its server has become a read-only replica.
  */
 export const isConnectionSpent = (error: unknown): boolean =>
   isConnectionLost(error) || /^(0A000|26000|25006)$/.test(codeOf(error));
 
 /**
- * A race that is won by starting again: our own conflict, a unique violation, a serialization failure, a deadlock, or
- * the last connection of the server, while one of ours may be free soon.
+ * A retry may succeed after our own conflict, a unique violation, a serialization failure or a deadlock. It may also
+ * succeed when the server has no connection left, because one of ours may be free soon.
  */
 export const isWorthRepeating = (error: unknown): boolean =>
   error instanceof StepConflict ||
   /^(23505|40001|40P01|53300)$/.test(codeOf(error)) ||
-  // Before the COMMIT was sent nothing has happened, so a lost connection is no more than a reason to take another.
+  // Before the COMMIT is sent, nothing is written. So a lost connection only means a retry on another one.
   (isConnectionSpent(error) && !isOverdue(error));
 
 /** The server has no connection left for us. */
@@ -46,16 +46,16 @@ export const outcomeUnknown = (cause: unknown): SealaneError =>
     { cause, retryAfterMs: 1000, facts: { outcome: 'unknown' } },
   );
 
-/** True: it may have been committed, so nobody but the caller can say whether to do it again. */
+/** True: the change may have been committed, so only the caller can decide whether to repeat it. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof SealaneError && error.facts['outcome'] === 'unknown';
 
-/** A database, a server or an administrator is in the way: an SQLSTATE that is not about the statement and its values. */
+/** An SQLSTATE about a database, a server or an administrator, and not about the statement and its values. */
 const isInTheWay = (error: unknown): boolean => /^(53|55|57|58|F0|XX)...$/.test(codeOf(error));
 
 const isDistrusted = (error: Error): boolean => /CERT|UNABLE_TO_|^ERR_TLS/.test(codeOf(error));
 
-/** What PostgreSQL says, in words that tell what to do. `place` names the database without its credentials. */
+/** Turns an error of PostgreSQL into one that tells what to do. `place` names the database without its credentials. */
 export const postgresError = (error: unknown, place: string): unknown => {
   if (error instanceof SealaneError || !(error instanceof Error)) return error;
   const said = error.message;
@@ -70,7 +70,7 @@ export const postgresError = (error: unknown, place: string): unknown => {
   switch (codeOf(error)) {
     case '28P01':
     case '28000':
-      // A server that only lets in who speaks TLS has no better word for it.
+      // A server that accepts only TLS has no better code for that.
       if (said.includes('no encryption'))
         return unwritable(
           `${place} refuses this user, or a connection without TLS. For TLS, add ?sslmode=verify-full to --store, and ` +
@@ -92,8 +92,8 @@ export const postgresError = (error: unknown, place: string): unknown => {
     case '42703':
     case '42883':
       return unwritable(
-        `Something of Sealane's is missing in ${place}. Has somebody changed its tables, or is there a pooler that does ` +
-          'not keep sessions apart (set it to session mode)?',
+        `A table, column or function of Sealane is missing in ${place}. Has another program changed the schema, or is ` +
+          'there a pooler that does not keep sessions apart (set it to session mode)?',
       );
     case '42P05':
     case '26000':
@@ -116,10 +116,10 @@ export const postgresError = (error: unknown, place: string): unknown => {
       );
     case '55P03':
       return unavailable(
-        `Somebody else holds a lock in ${place}: another instance that migrates, or a client that has not ended its transaction.`,
+        `Another client holds a lock in ${place}: an instance that migrates, or a client that has not ended its transaction.`,
       );
     case '57014':
-      return unavailable(`${place} did not do it in time, or an administrator canceled it.`);
+      return unavailable(`${place} did not execute a statement in time, or an administrator canceled it.`);
     case '53300':
       return unavailable(`${place} has no connection left. Raise its max_connections, or run fewer instances.`);
     case '22021':
@@ -148,11 +148,13 @@ export const postgresError = (error: unknown, place: string): unknown => {
       if (said.startsWith('timeout exceeded'))
         return unavailable(`All connections to ${place} are busy: it does not answer, or a client there holds a lock.`);
       if (isConnectionLost(error) || /timeout|SSL/.test(said)) return unavailable(`${place} cannot be reached.`);
-      return isInTheWay(error) ? unavailable(`${place} cannot do it now. Look into the log of the server.`) : error;
+      return isInTheWay(error)
+        ? unavailable(`${place} cannot execute this now. Look into the log of the server.`)
+        : error;
   }
 };
 
-/** The same step met another writer too often. */
+/** The step lost too many races in a row. */
 export const tooManyConflicts = (step: string, times: number, cause: unknown): SealaneError =>
   new SealaneError(
     'unavailable',

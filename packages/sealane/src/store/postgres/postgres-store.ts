@@ -17,15 +17,15 @@ export interface PostgresStoreOptions {
   readonly schema?: string;
   /** Connections of this instance, besides the one that listens and the one that renews its lease. */
   readonly poolSize?: number;
-  /** How long a caller waits to be told whether its change is stored, when the answer to a commit was lost. */
+  /** How long a caller waits to learn whether its change is stored, if the answer to a commit was lost. */
   readonly fateMs?: number;
-  /** How long closing waits for the calls under way, and for a server that says nothing. */
+  /** How long closing waits for calls in flight, and for a silent server. */
   readonly closeMs?: number;
 }
 
 const SCHEMA = 'sealane';
 
-/** Only looks, for people: whether the database answers. Throws what kept it from answering. */
+/** Changes nothing. Tells people whether the database answers, and throws the reason if it does not. */
 export const describePostgres = (url: string): Promise<string> => describeDatabase(url, SCHEMA);
 
 type AppendCall = { readonly task: number; readonly steps: () => Steps<never> };
@@ -114,10 +114,10 @@ export const openPostgres = async ({
   return createStepStorage(driver);
 };
 
-/** A table is asked, too: a server may be well and the tables gone. */
+/** Also reads a table: a server may be well while the tables are gone. */
 const CHECK = "SELECT current_setting('transaction_read_only') AS mode FROM schema_version LIMIT 1";
 
-/** What is wrong, if anything is. */
+/** Says what is wrong; undefined if nothing is. */
 const check = async ({ pool, place }: Database): Promise<string | undefined> => {
   try {
     const { rows } = await pool.query<{ mode: string }>(CHECK);

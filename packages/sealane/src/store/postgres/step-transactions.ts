@@ -7,12 +7,15 @@ import type { Database } from './database.ts';
 import { isCrowded, isWorthRepeating, postgresError, tooManyConflicts } from './postgres-error.ts';
 import { type Mode, type RunSteps, transact } from './transaction.ts';
 
-/** How often a step starts again before its caller is told, if all connections of the pool should prove spent, too. */
+/**
+ * How often a step is tried before its caller gets the error. Each connection of the pool adds one, because all may be
+ * lost.
+ */
 const ATTEMPTS = 10;
 
-/** Runs steps in transactions, again and again while a transaction only lost a race. */
+/** Runs steps in transactions, and retries a transaction that lost a race. */
 export interface StepTransactions {
-  /** The steps of each call, side by side in one transaction. Resolves after the commit. */
+  /** Runs the steps of each call, side by side in one transaction. Resolves after the commit. */
   write<T>(name: string, calls: readonly (() => Steps<T>)[]): Promise<readonly T[]>;
   read<T>(name: string, steps: () => Steps<T>): Promise<T>;
 }
@@ -20,11 +23,11 @@ export interface StepTransactions {
 export const createStepTransactions = (options: {
   readonly database: Pick<Database, 'pool' | 'leasePool' | 'place'>;
   readonly poolSize: number;
-  /** How long a caller waits to be told whether its change is stored, when the answer to a commit was lost. */
+  /** How long a caller waits to learn whether its change is stored, if the answer to a commit was lost. */
   readonly fateMs: number;
   /** True: no new calls come in. */
   readonly isClosed: () => boolean;
-  /** True: every connection was broken, and nobody waits any longer. */
+  /** True: every connection was broken, and no call waits any longer. */
   readonly isCut: () => boolean;
   /** Called after a commit. `woken` is what its steps asked to wake. */
   readonly onCommit: (durationMs: number, woken: Set<string>) => void;
@@ -33,7 +36,8 @@ export const createStepTransactions = (options: {
   const { pool, leasePool, place } = database;
 
   const attempt = async <T>(name: string, mode: Mode, work: (run: RunSteps) => Promise<T>): Promise<T> => {
-    // What a run says has nobody who could look before it is repeated: it is known to be written, or not, or it waits.
+    // The engine cannot look whether an append was stored before it retries. So an append asks for its outcome until it
+    // is known, or until the store is closed.
     const isCurious = (forMs: number): boolean => !isCut() && (forMs < fateMs || (name === 'append' && !isClosed()));
     let connections = name === 'renew' ? leasePool : pool;
     for (let times = 1; ; times += 1) {
@@ -41,7 +45,7 @@ export const createStepTransactions = (options: {
         return await transact(connections, mode, work, isCurious);
       } catch (error) {
         if (error instanceof Refused) throw error;
-        // A connection that is shared is better than none.
+        // A shared connection is better than none.
         if (isCrowded(error)) connections = pool;
         if (isCut() || !isWorthRepeating(error)) throw postgresError(error, place);
         if (times >= ATTEMPTS + poolSize) throw toRefuse(error, name, times);
@@ -67,7 +71,7 @@ export const createStepTransactions = (options: {
         onCommit(performance.now() - startedAt, woken);
         return values;
       } catch (error) {
-        // The transaction was rolled back. In a group that is no answer for the other calls: each is run alone then.
+        // The transaction was rolled back. For the other calls of a group that is no answer: each is run alone then.
         if (error instanceof Refused && calls.length === 1) return [error.value as T];
         throw error;
       }

@@ -15,10 +15,13 @@ const BEGIN: Readonly<Record<Mode, string>> = {
   read: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
 };
 
-/** Runs steps inside a transaction; several may run side by side. Their wakes are for after the commit. */
+/** Runs steps inside a transaction. Several may run side by side. `wakes` collects what is woken after the commit. */
 export type RunSteps = <T>(steps: Steps<T>, wakes: Set<string>) => Promise<T>;
 
-/** One transaction on a connection of the pool. Rejects with what went wrong first; nothing is written then. */
+/**
+ * Runs one transaction on a connection of the pool. Rejects with the first error. Nothing is written then, unless the
+ * error says that the outcome is unknown.
+ */
 export const transact = async <T>(
   pool: Pool,
   mode: Mode,
@@ -36,7 +39,7 @@ export const transact = async <T>(
     const value = await work((steps, wakes) => drive(steps, wakes, pipeline));
     done = { value };
     const committed = pipeline.end('COMMIT');
-    // A reader has what it wanted; whoever gets the connection next stands in line behind this COMMIT.
+    // A read has its rows already. The next user of the connection waits behind this COMMIT.
     if (mode === 'write') await committed;
     else committed.catch(() => {});
     client.release();
@@ -61,7 +64,7 @@ const drive = async <T>(steps: Steps<T>, wakes: Set<string>, pipeline: Pipeline)
     let rows = NOTHING;
     if (step.kind === 'wake') wakes.add(step.task ?? '');
     else if (step.kind !== 'undo-point') {
-      // A call that refuses has its transaction for itself, so there is nothing to mark.
+      // Needs no savepoint: a refusal rolls back the whole transaction, and the other calls of its group are run alone.
       const answer = pipeline.execute(step);
       if (answer) rows = (await answer).rows;
     }
@@ -72,19 +75,19 @@ const drive = async <T>(steps: Steps<T>, wakes: Set<string>, pipeline: Pipeline)
 
 interface Pipeline {
   send(query: string | (Pick<Prepared, 'name' | 'text'> & { values: unknown[] })): Promise<QueryResult>;
-  /** What to wait for, if the statement gives rows. */
+  /** The answer to wait for, if the statement gives rows. */
   execute(step: Extract<Step, { kind: 'query' | 'each' }>): Promise<QueryResult> | undefined;
   end(command: 'COMMIT'): Promise<void>;
-  /** What the transaction leaves in the log, as far as it has got. */
+  /** The first row that the transaction has sent for the log. */
   trace(): Trace | undefined;
-  /** Rolls back what has not ended; answers the error that came first. */
+  /** Rolls back a transaction that has not ended. Answers the first error. */
   abandon(thrown: unknown): Promise<unknown>;
 }
 
 /**
- * A statement that gives no rows is sent without waiting for the one before it, together with whatever follows, and so
- * are BEGIN and COMMIT: a step costs as many round trips as it asks questions. The server executes in the order sent;
- * after the first failure it refuses the rest, and a COMMIT behind them ends as a rollback.
+ * The pipeline waits only for statements that give rows. It sends the others together with what follows, BEGIN and
+ * COMMIT included. So a step costs as many round trips as it asks questions. The server executes in the order of
+ * sending. After the first failure it refuses the rest, and a COMMIT behind them ends as a rollback.
  */
 const createPipeline = (client: PoolClient): Pipeline => {
   let first: { readonly error: unknown } | undefined;
@@ -92,7 +95,10 @@ const createPipeline = (client: PoolClient): Pipeline => {
   const sent: Promise<unknown>[] = [];
   let trace: Trace | undefined;
   let isHeldBack = false;
-  /** What is sent in one go leaves in one packet, not one per statement: half the system time of a group of appends. */
+  /**
+   * Sends all statements of one tick in one packet, and not one each: that halves the system time of a group of
+   * appends.
+   */
   const holdBack = (): void => {
     if (isHeldBack) return;
     isHeldBack = true;
@@ -104,11 +110,11 @@ const createPipeline = (client: PoolClient): Pipeline => {
     });
   };
   const send: Pipeline['send'] = (query) => {
-    // Of steps that run side by side one may fail while another still works: it must not write after the rollback.
+    // One of several steps may fail while another still works. The other one must not write after the rollback.
     if (isEnding) throw new Error('The transaction is over.');
     holdBack();
     const answer = client.query(query);
-    // Answers come in order, so the first failure is the cause of those behind it.
+    // Answers come in order, so the first failure causes the ones after it.
     sent.push(answer.catch((error: unknown) => (first ??= { error })));
     return answer;
   };
@@ -129,7 +135,7 @@ const createPipeline = (client: PoolClient): Pipeline => {
       const [row] = step.kind === 'each' ? step.rows : [step.params];
       trace ??= row && traceOf(step.statement, row);
       if (step.kind === 'each') {
-        // Rows of one INSERT gather until another statement follows, so steps that run side by side share it.
+        // Rows of one INSERT gather until another statement follows, so that steps side by side share the INSERT.
         if (gathered?.statement !== step.statement) sendRows();
         gathered ??= { statement: step.statement, rows: [] };
         for (const row of step.rows) gathered.rows.push(row);

@@ -5,11 +5,14 @@ import { type Client, escapeIdentifier } from 'pg';
 
 import type { TaskId } from '../task-store.ts';
 
-/** Tells all instances about commits. Hints only: whoever misses one finds out by its next look at the tables. */
+/**
+ * Tells all instances about commits. These are only hints: an instance that misses one finds the change by its next
+ * poll.
+ */
 export interface Wakes {
   /**
-   * After a commit: ids of tasks with new events, for the other instances; '' is "some lane may be ready", for the
-   * listeners here, too, and at once.
+   * Called after a commit. Tells the other instances the ids of tasks with new events. '' means that some lane may be
+   * ready: the listeners of this instance hear of it as well, at once.
    */
   announce(wakes: ReadonlySet<string>): void;
   onWake(listener: (ids: readonly TaskId[]) => void): Disposable;
@@ -19,21 +22,22 @@ export interface Wakes {
 const LANE: ReadonlySet<string> = new Set(['']);
 /** PostgreSQL refuses a payload of 8000 bytes. */
 const PAYLOAD_BYTES = 7500;
-/** What nobody can be told is not kept without bound; the engine's polls find it. */
+/** The most hints that are kept while the connection is lost. The engine's polls find the rest. */
 const MOST_UNSAID = 5000;
 const NOTIFY = { name: 'notify', text: 'SELECT pg_notify($1, payload) FROM unnest($2::TEXT[]) AS payload' };
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
-/** How often the listening connection is asked whether it is alive, and how long it may take to say so. */
+/** How often the listening connection is asked whether it is alive, and how long the answer may take. */
 const ASK_MS = 5000;
 const ASK = { text: 'SELECT', query_timeout: 5000 };
 
 /**
- * One connection of its own listens and notifies. The notification is not part of the transactions it tells about:
- * PostgreSQL lets only one transaction with a notification commit at a time, and all writers would queue up behind each
- * other's disk. So it follows the commit, one for all commits that happened while the last one was on its way.
+ * A separate connection listens and notifies. A notification is not part of the transactions that it tells about:
+ * PostgreSQL commits only one transaction with a notification at a time, so each writer would wait for the disk of the
+ * others. So the notification follows the commit. One tells about all commits that happened while the last one was in
+ * flight.
  *
- * Resolves after the first try to connect. Where LISTEN does not work, only the engine's polls do.
+ * Resolves after the first attempt to connect. Where LISTEN does not work, only the engine's polls find changes.
  */
 export const openWakes = async (connect: () => Client, channel: string): Promise<Wakes> => {
   const listeners = new Set<(ids: readonly TaskId[]) => void>();
@@ -56,9 +60,9 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
     if (unsaid.size > MOST_UNSAID) unsaid = new Set(LANE);
   };
 
-  /** Self-clocking: what is announced while one notification is on its way goes into the next. */
+  /** Self-clocking: hints that come in while one notification is in flight go into the next. */
   const say = async (): Promise<void> => {
-    // Everything that one turn of the event loop commits goes into one notification.
+    // All commits of one turn of the event loop go into one notification.
     await nextTurn();
     for (let client = connection; client && unsaid.size > 0; client = connection) {
       const wakes = unsaid;
@@ -66,7 +70,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
       try {
         await client.query({ ...NOTIFY, values: [channel, payloadsOf(me, wakes)] });
       } catch {
-        // The connection is lost, and the next one says it.
+        // The connection is lost. The next one sends these hints.
         keep(wakes);
         break;
       }
@@ -92,7 +96,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
         connection = client;
         pauseMs = FIRST_PAUSE_MS;
         onTried();
-        // Whatever was said while nobody listened is lost: look again.
+        // Hints that came while this instance did not listen are lost: look again.
         tell(LANE);
         saySoon();
         await Promise.race([ended, silence(client, closing.signal), aborted(closing.signal)]);
@@ -113,7 +117,7 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
   return {
     announce: (wakes) => {
       if (wakes.size === 0) return;
-      // Who committed here knows about its own events.
+      // A caller that has committed here knows its own events.
       if (wakes.has('')) tell(LANE);
       keep(wakes);
       saySoon();
@@ -131,8 +135,8 @@ export const openWakes = async (connect: () => Client, channel: string): Promise
 };
 
 /**
- * Resolves when the connection no longer answers. Who only listens would not notice for a quarter of an hour that the
- * other end has gone without a word: nothing comes either way.
+ * Resolves when the connection no longer answers. A connection that only listens sends nothing, so it would not notice
+ * for a quarter of an hour that the server has silently gone.
  */
 const silence = async (client: Client, closing: AbortSignal): Promise<void> => {
   try {
@@ -145,7 +149,7 @@ const silence = async (client: Client, closing: AbortSignal): Promise<void> => {
   }
 };
 
-/** JSON of who speaks and of whom: ids are other people's texts. */
+/** JSON of the sender and of the ids, because ids may be texts of callers. */
 const payloadsOf = (me: string, wakes: ReadonlySet<string>): string[] => {
   const payloads: string[] = [];
   let batch: string[] = [me];
