@@ -2,20 +2,20 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 
 import { type PlainError, replyOf, requestOf, textOf, type WorkerRequest } from './worker-messages.ts';
 
-/** So many calls are done at once at most, so that no caller waits for an endless batch. */
+/** The most calls of one batch, so that no caller waits for an endless batch. */
 const LARGEST = 512;
 
-/** What answers calls that are not special. */
+/** Executes the calls that are not special. */
 export interface Performer {
   /** True: these calls change nothing. */
   isRead(calls: WorkerRequest): boolean;
-  /** Does the first of them, at least one, durably; answers the texts of their outcomes. */
+  /** Executes the first of these calls durably, at least one. Answers the texts of their outcomes. */
   perform(calls: WorkerRequest, wakes: Set<string>): readonly string[];
 }
 
 /**
- * Answers every request: a special one by its name, others by what performs them, all that have come in meanwhile at once:
- * they share one sync of the disk and one answer.
+ * Answers every request. The function of its name answers a special request. The performer answers all others: the
+ * requests that have come in in the meantime make up one batch, and share one sync of the disk and one reply.
  */
 export const answerRequests = (
   port: MessagePort,
@@ -42,7 +42,7 @@ export const answerRequests = (
     if (name === 'close') port.close();
   };
 
-  /** All that is there already; answers the request that comes after it and is no part of this. */
+  /** Performs all requests that are there already. Answers the request after them, which is not part of this batch. */
   const round = (own: Performer, first: WorkerRequest): WorkerRequest | undefined => {
     const started = performance.now();
     const calls: WorkerRequest[number][] = [];

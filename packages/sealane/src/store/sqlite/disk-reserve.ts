@@ -3,25 +3,25 @@ import { dirname } from 'node:path';
 
 import { SealaneError } from '#domain';
 
-/** Room that is kept for what has been accepted already: ends, cancels, events of running tasks. */
+/** Space that is kept for accepted work: ends, cancels, events of running tasks. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 /** On a small disk, a twentieth of it. */
 const RESERVE_SHARE = 0.05;
 const LOOK_EVERY_MS = 200;
 
-/** What makes the database grow by something new; everything else finishes or removes what is there. */
+/** The steps that add something new. All other steps finish or remove what is there. */
 const NEWCOMERS = new Set(['admit', 'follow', 'put']);
 
 export interface DiskReserve {
   /** True while newcomers are refused. */
   readonly isTight: boolean;
-  /** Why a step of this name must not be done now. */
+  /** Why a step of this name is refused now. Undefined: it is not. */
   refusalOf(name: string): SealaneError | undefined;
-  /** For whoever opens the file by its name: throws when that is another one now. */
+  /** Throws if another file has the name now. For code that opens the file by its name. */
   requireInPlace(): void;
 }
 
-/** Which file has this name now. */
+/** Identifies the file that has this name now. */
 const identityOf = (file: string): string | undefined => {
   const facts = statSync(file, { bigint: true, throwIfNoEntry: false });
   return facts && `${facts.dev}:${facts.ino}`;
@@ -48,8 +48,8 @@ const fullness = (folder: string): SealaneError | undefined => {
 };
 
 /**
- * Refuses newcomers while the disk is nearly full, so that a full disk never keeps a task from ending, and while the
- * database is not in its place any more: a file that was deleted can be written as before, and is gone at the end.
+ * Refuses newcomers while the disk is nearly full, so that a full disk never keeps a task from ending. Refuses them
+ * also while the database is not in its place: a deleted file can still be written, and is lost when the service ends.
  */
 export const createDiskReserve = (file: string): DiskReserve => {
   const opened = file === ':memory:' ? undefined : identityOf(file);

@@ -18,12 +18,13 @@ const conclude = ({ resolve, reject }: Queued, outcome: Outcome | undefined): vo
   }
 };
 
-/** So many calls are on their way at once: the thread can begin with them while the event loop gathers the next. */
+/** A request leaves at this many calls: the thread can begin with them while the event loop gathers the next ones. */
 const EAGER = 8;
 
 /**
- * Gathers the calls of one turn of the event loop into few requests to the store's thread. The thread takes all that
- * has come in while it was at work as one batch: a busy service syncs for many at once, and a quiet one at once.
+ * Gathers the calls of one turn of the event loop into few requests to the store's thread. The thread takes all calls
+ * that came in while it was at work as one batch. So a busy service syncs once for many calls, and a quiet one syncs at
+ * once.
  */
 export const createCallGatherer = (send: (calls: readonly string[]) => Promise<readonly Outcome[]>) => {
   let queue: Queued[] = [];
@@ -42,7 +43,7 @@ export const createCallGatherer = (send: (calls: readonly string[]) => Promise<r
 
   return (call: Call): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      // Put into words here, one by one: what has no words is the trouble of its caller alone.
+      // Each call is encoded by itself, so that a call that cannot be encoded fails only for its own caller.
       queue.push({ text: JSON.stringify(call), resolve, reject });
       if (queue.length >= EAGER) void post();
       else if (!isPlanned) {

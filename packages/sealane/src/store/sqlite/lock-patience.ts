@@ -7,7 +7,10 @@ export const isLockTaken = (error: unknown): boolean =>
   error instanceof SealaneError && error.facts['lock'] === 'taken';
 
 export interface LockPatience<C> {
-  /** The call, repeated while another process holds the lock; rejects with that when the patience is over. */
+  /**
+   * Sends the call, and repeats it while another process holds the lock. Rejects with that error when `patienceMs` is
+   * over.
+   */
   write(call: C): Promise<unknown>;
 }
 
@@ -30,7 +33,7 @@ export const createLockPatience = <C>(send: (call: C) => Promise<unknown>, patie
   let queue: Waiting<C>[] = [];
   let isWaiting = false;
 
-  /** Answers the call, unless it has to wait longer. */
+  /** Settles the call, or answers it if it has to wait longer. */
   const tryAgain = async (waiting: Waiting<C>): Promise<Waiting<C>[]> => {
     try {
       waiting.resolve(await send(waiting.call));

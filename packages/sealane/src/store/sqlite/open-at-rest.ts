@@ -7,17 +7,18 @@ import { SealaneError } from '#domain';
 import { redoFileOf } from './redo-file.ts';
 
 /**
- * Opens a file that nobody writes to, to read it, and refuses one whose logs have what it lost. Without a log of SQLite
- * beside it, it is opened as one that never changes: then it may lie on a disk that cannot be written, and no files are
- * left beside it.
+ * Opens a database for reading that no process writes to. Refuses a database that has lost what its logs still have. If
+ * SQLite has left no log beside the file, it is opened as one that never changes: so it may lie on a read-only disk,
+ * and SQLite leaves no files beside it.
  */
 export const openAtRest = (file: string): DatabaseSync => {
   const logs = logsOf(file);
-  // Looked at before SQLite does: it deletes the log of a database without a byte, also when it is only to read it.
+  // Checked before SQLite opens the file: SQLite deletes the log of an empty database, even if it opens it only for
+  // reading.
   if (logs.length > 0 && sizeOf(file) === 0) throw lost(file, logs);
   const database = new DatabaseSync(nameOf(file), { readOnly: true });
   try {
-    // A redo log is made when the tables are on the disk, so without them this is not what it was.
+    // A redo log is made after the tables are on the disk. So a database without tables has lost them.
     if (sizeOf(redoFileOf(file)) > 0 && isWithoutTables(database)) throw lost(file, logs);
     return database;
   } catch (error) {
@@ -27,9 +28,9 @@ export const openAtRest = (file: string): DatabaseSync => {
 };
 
 /**
- * Throws when the database is gone, or is nothing but its first page, and its logs are not: a service that began anew
- * would destroy them. A first start that was killed early has left none: SQLite writes the first page before it makes
- * its log.
+ * Throws if the database is gone, or is only its first page, and its logs are not empty: a service that starts from the
+ * beginning would destroy the logs. A first start that was killed early leaves no logs, because SQLite writes the first
+ * page before it makes its log.
  */
 export const requireWhole = (file: string): void => {
   if (logsOf(file).length > 0) openAtRest(file).close();

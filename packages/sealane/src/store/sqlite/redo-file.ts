@@ -3,8 +3,9 @@ import { crc32 } from 'node:zlib';
 
 /**
  * The file of the redo log: a header that names it, then records. A record is its length, a checksum, its number and
- * its text. The file has a fixed size, so that a sync has nothing but the bytes to write, and begins anew after each
- * commit; numbers go on, so what is left of an earlier round does not count.
+ * its text. The file has a fixed size, so that a sync writes only the bytes of the records. After each commit, the
+ * writer starts again at the first record. The numbers go on, so records that are left from an earlier round do not
+ * count.
  */
 export const REDO_BYTES = 4 * 1024 * 1024;
 export const HEADER_BYTES = 512;
@@ -14,13 +15,13 @@ export const redoFileOf = (database: string): string => `${database}.redo`;
 
 const headerOf = (id: string): Buffer => Buffer.from(`sealane redo log ${id}\n`.padEnd(HEADER_BYTES, '\0'));
 
-/** Fills a new file with zeros, real ones: otherwise the first syncs would have to write more than the records. */
+/** Fills a new file with zeros, and really writes them: otherwise the first syncs would write more than the records. */
 export const formatRedoFile = (fd: number, id: string): void => {
   writeAll(fd, Buffer.concat([headerOf(id), Buffer.alloc(REDO_BYTES - HEADER_BYTES)]), 0);
   fsyncSync(fd);
 };
 
-/** The name of a file must be as durable as what is in it. */
+/** The name of a file must be as durable as its content. */
 export const syncFolder = (folder: string): void => {
   const fd = openSync(folder, 'r');
   try {
@@ -33,7 +34,7 @@ export const syncFolder = (folder: string): void => {
 export const isRedoFile = (fd: number, id: string): boolean =>
   readAt(fd, 0, HEADER_BYTES)?.equals(headerOf(id)) === true;
 
-/** Fills in what stands before the text, which is there already. */
+/** Writes the head of a record. The text is there already. */
 export const sealRecord = (record: Buffer, number: number): void => {
   record.writeUInt32LE(record.length - HEAD_BYTES, 0);
   record.writeUIntLE(number, 8, 6);
@@ -41,7 +42,7 @@ export const sealRecord = (record: Buffer, number: number): void => {
   record.writeUInt32LE(crc32(record.subarray(8)), 4);
 };
 
-/** The texts of the records from number `first` on, in order; ends where none is whole, or of an earlier round. */
+/** The records from number `first` on, in order. Ends at a record that is not whole, or that is of an earlier round. */
 export function* recordsOf(fd: number, first: number): Generator<{ readonly number: number; readonly text: string }> {
   let position = HEADER_BYTES;
   for (let number = first; ; number += 1) {
@@ -55,8 +56,8 @@ export function* recordsOf(fd: number, first: number): Generator<{ readonly numb
 }
 
 /**
- * The number of the record at the head, if that is whole. It belongs to an earlier round, or comes next after what the
- * database has; a higher one says that the database has gone back to an earlier state.
+ * The number of the first record in the file, if it is whole. It is of an earlier round, or it comes next after what
+ * the database has. A higher number means that the database has gone back to an earlier state.
  */
 export const firstNumberOf = (fd: number): number | undefined => {
   const number = readAt(fd, HEADER_BYTES, HEAD_BYTES)?.readUIntLE(8, 6) ?? 0;

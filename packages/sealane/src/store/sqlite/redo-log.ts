@@ -19,25 +19,27 @@ import {
 import { type Clock, ownRedo, redoRecords } from './redo.ts';
 
 /**
- * What has been answered and is not in the database yet.
+ * The changes that were answered and are not in the database yet.
  *
  * A commit writes every page that its statements have touched, some two dozen for a handful of calls. The statements
- * themselves are a few kilobytes: written here and synced, they are as durable for a quarter of the time, and the
- * database commits many of them at once, a little later. After a crash they are executed again. Statements, and not the
- * calls that led to them: those are decisions of one version of this program, which another must not take anew.
+ * themselves are a few kilobytes. Writing and syncing them here makes them durable in a quarter of the time, and the
+ * database commits many of them at once, a little later. After a crash the statements are executed again.
+ *
+ * The log has statements, and not the calls that led to them. A call's statements are decisions of one version of this
+ * program, and another version must not decide again.
  */
 export interface RedoLog {
-  /** Durable when it answers. False: there is no room, or it cannot be written. */
+  /** Writes a batch, which is durable when the call answers. False: there is no room, or the file cannot be written. */
   write(at: number, statements: readonly Redone[]): boolean;
   /** True: there are records that are not in the database. */
   readonly isAhead: boolean;
-  /** Executes these again, in a transaction that was lost. */
+  /** Executes these records again, because their transaction was lost. */
   redo(): void;
-  /** What the database has to say in the commit that contains everything. */
+  /** The number that the database stores in the commit that contains everything. */
   readonly next: number;
-  /** That commit has been made. */
+  /** That commit is made: writes from the first record on again. */
   restart(): void;
-  /** With everything committed the file has done its work. */
+  /** `isDone`: everything is committed, so the file is deleted. */
   close(isDone: boolean): void;
 }
 
@@ -56,12 +58,12 @@ export const createRedoLog = (
   let position = HEADER_BYTES;
   let last = 0;
   let applied = 0;
-  /** The record after the last may be in the file, whole and unanswered. */
+  /** The record after the last one may be whole in the file, although its write has failed. */
   let isDoubtful = false;
   let known = new Map<string, number>();
   let scratch = Buffer.allocUnsafe(64 * 1024);
 
-  /** Each text is spelled out once; after that its number is enough. */
+  /** The log has each text of a statement once. After that, a number stands for the text. */
   const encode = (at: number, statements: readonly Redone[], news: Map<string, number>): string =>
     JSON.stringify([
       at,
@@ -149,7 +151,7 @@ const makeFile = (database: DatabaseSync, path: string): number => {
   }
 };
 
-/** At least so long is their record: what is far too large need not be put into words to know it. */
+/** A lower bound of the length of their record: a batch that is far too large need not be encoded to know that. */
 const lengthOf = (statements: readonly Redone[]): number => {
   let length = 0;
   for (const [, params] of statements) {
@@ -158,15 +160,18 @@ const lengthOf = (statements: readonly Redone[]): number => {
   return length;
 };
 
-/** There is no room for the file on this disk. */
+/** True: the disk has no room for the file. */
 export const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 
-/** What could not be synced has not been answered, and should not come back. If this fails, its number is given away. */
+/**
+ * A record that could not be synced was not answered, and should not come back. If the wipe fails, its number is
+ * skipped.
+ */
 const wipe = (fd: number, position: number): void => {
   try {
     writeAll(fd, Buffer.alloc(HEAD_BYTES), position);
   } catch {
-    // The next record is written over it, or the commit counts it as contained.
+    // The next record overwrites it, or the next commit counts it as contained.
   }
 };

@@ -7,12 +7,12 @@ import type { Param } from '../steps/step.ts';
 import { firstNumberOf, isRedoFile, recordsOf, redoFileOf } from './redo-file.ts';
 import { sqliteError } from './sqlite-error.ts';
 
-/** What `now_ms()` answers: the time of the batch, also when it is done again. */
+/** What `now_ms()` answers: the time of the batch, also when the batch is executed again. */
 export interface Clock {
   now: number;
 }
 
-/** Executes the records after `applied` again; answers the last of them. The caller has begun, and commits. */
+/** Executes the records after `applied` again. Answers the number of the last one. The caller begins and commits. */
 export const redoRecords = (
   database: DatabaseSync,
   fd: number,
@@ -38,7 +38,7 @@ export const redoRecords = (
   return last;
 };
 
-/** Why a redo log, or what it says, is not in the database. */
+/** Why the content of a redo log is not in the database. */
 export const WHY_LEFT_OUT = {
   missing: 'is missing',
   foreign: 'could not be read, or belongs to another database',
@@ -46,8 +46,8 @@ export const WHY_LEFT_OUT = {
 } as const;
 
 /**
- * What is in the redo log of `file` and not in the database is done, and committed. For whoever opens the database first
- * after a crash. Answers what became of the log.
+ * Executes and commits what the redo log of `file` has and the database has not. For the first program that opens the
+ * database after a crash. Answers what became of the log.
  */
 export const redoAndCommit = (
   database: DatabaseSync,
@@ -73,7 +73,8 @@ export const redoAndCommit = (
     }
   } catch (cause) {
     if (database.isTransaction) database.exec('ROLLBACK');
-    // A disk without room, or a file that may not be read, is no fault of the log: nobody should move it away for that.
+    // A full disk or a file without rights is not the fault of the log: the operator should not move the log away for
+    // that.
     const known = sqliteError(cause, file);
     if (known instanceof SealaneError && known.code !== 'store-damaged') throw cause;
     throw new SealaneError(
@@ -86,7 +87,7 @@ export const redoAndCommit = (
   }
 };
 
-/** The same for the service that is going to have a log of its own. Answers what a person should know. */
+/** The same for a service, which then begins a log of its own. Answers a notice for the operator, if there is one. */
 export const takeUpRedo = (database: DatabaseSync, file: string, clock: Clock): string | undefined => {
   const path = redoFileOf(file);
   const found = redoAndCommit(database, file, clock);
@@ -100,7 +101,7 @@ export const takeUpRedo = (database: DatabaseSync, file: string, clock: Clock): 
 
 const MAY_BE_LOST = 'What was answered last before the service ended may be lost.';
 
-/** Says which log is the database's own now; none with an empty name. A copy of it must not take the original's. */
+/** Writes into the database which log is its own; an empty id is none. A copy must not use the log of the original. */
 export const ownRedo = (database: DatabaseSync, id: string): void => {
   if (id === '' && !stateOf(database)) return;
   database.exec('CREATE TABLE IF NOT EXISTS redo (file TEXT NOT NULL, applied INTEGER NOT NULL)');

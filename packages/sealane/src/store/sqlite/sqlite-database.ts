@@ -16,13 +16,13 @@ export interface SqliteOptions {
   readonly synchronous: 'FULL' | 'NORMAL' | 'OFF';
 }
 
-/** Marks a file as ours, so that somebody else's database is not migrated by mistake: "SEAL". */
+/** Marks a file as ours ("SEAL"), so that the database of another program is not migrated by mistake. */
 export const APPLICATION_ID = 0x5345_414c;
 
-/** Below this size a whole check costs less than a blink, so a damaged file is found at the start. */
+/** Up to this size a full check is quick, so each start does one, and finds a damaged file. */
 const QUICK_CHECK_BYTES = 64 * 1024 * 1024;
 
-/** Opens the database for writing, migrates it, and refuses what it must not touch. */
+/** Opens the database for writing, migrates it, and refuses a file that it must not touch. */
 export const openForWriting = (
   { file, synchronous }: SqliteOptions,
   clock: Clock,
@@ -30,7 +30,7 @@ export const openForWriting = (
 ): DatabaseSync => {
   try {
     requireWhole(file);
-    // SQLite gives its logs the mode of the database.
+    // SQLite gives its logs the file mode of the database.
     if (file !== ':memory:') makePrivateFile(file);
     const database = new DatabaseSync(file, { timeout: 5000 });
     database.function('now_ms', () => clock.now);
@@ -40,24 +40,24 @@ export const openForWriting = (
     database.exec('PRAGMA auto_vacuum = INCREMENTAL');
     database.exec('PRAGMA journal_mode = WAL');
     database.exec(`PRAGMA synchronous = ${synchronous}`);
-    // Where a sync only reaches the disk's own memory (macOS), go further, as the redo log does.
+    // On macOS a sync only reaches the disk's own memory: go further, as the redo log does.
     database.exec('PRAGMA fullfsync = ON');
     database.exec('PRAGMA checkpoint_fullfsync = ON');
     database.exec('PRAGMA foreign_keys = ON');
     database.exec('PRAGMA temp_store = MEMORY');
     database.exec('PRAGMA cache_size = -8000');
-    // A checkpoint copies pages back while everybody waits: 13 ms for these, 30 ms for four times as many.
+    // A checkpoint copies pages back while all calls wait: 13 ms for this many, 30 ms for four times as many.
     database.exec('PRAGMA wal_autocheckpoint = 500');
     database.exec('PRAGMA journal_size_limit = 67108864');
     if (version > 0) {
       quickCheck(database, file);
-      // Before anything is migrated: it was said to the tables as they were.
+      // Before the migration: the statements of the log are for the old tables.
       const notice = takeUpRedo(database, file, clock);
       if (notice !== undefined) onNotice(notice);
     }
     migrate(database, version);
     forgetStatistics(database);
-    // One process owns the file, so whatever an earlier one held is an orphan now.
+    // One process owns the file, so every run that an earlier process held is an orphan now.
     database.exec('DELETE FROM instances');
     return database;
   } catch (error) {
@@ -73,7 +73,7 @@ export const openForReading = (file: string): DatabaseSync => {
   return database;
 };
 
-/** Throws what would keep a service from opening this database, which nobody has open; changes nothing. */
+/** Throws the reason why a service could not open this database. No process may have it open. Changes nothing. */
 export const examineDatabase = (file: string): void => {
   try {
     requireWhole(file);
@@ -88,8 +88,8 @@ export const examineDatabase = (file: string): void => {
 };
 
 /**
- * Without statistics the same plans are made for a hundred tasks and for a million. What was counted when there were few
- * would make SQLite read all of a table that has many by now.
+ * Without statistics, SQLite makes the same plans for a hundred tasks and for a million. With the numbers from a time
+ * of few tasks, it would read whole tables that are large by now.
  */
 const forgetStatistics = (database: DatabaseSync): void => {
   const hasAny = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'").get();
@@ -136,7 +136,7 @@ const migrate = (database: DatabaseSync, version: number): void => {
   }
 };
 
-/** A statement as this database understands it. */
+/** A statement in the dialect of SQLite. */
 export const inSqlite = (text: string): string =>
   text
     .replaceAll('{lasting-key}', 'INTEGER PRIMARY KEY AUTOINCREMENT')
@@ -148,5 +148,5 @@ export const inSqlite = (text: string): string =>
     .replaceAll('{share-lock}', '')
     .replaceAll('{new-key}', '')
     .replaceAll('{changed}', '')
-    // SQLite looks at the value of a plain parameter when it plans, and so plans anew at every execution.
+    // SQLite looks at the value of a plain parameter when it plans, so it would plan again at every execution.
     .replaceAll('LIMIT ?', 'LIMIT CAST(? AS INTEGER)');

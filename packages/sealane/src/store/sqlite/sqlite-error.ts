@@ -30,12 +30,12 @@ const errcodeOf = (error: unknown): number => (error as { readonly errcode?: num
 export const isLockedOut = (error: unknown): boolean =>
   error instanceof Error && [5 /* BUSY */, 6 /* LOCKED */].includes(errcodeOf(error) & 0xff);
 
-/** The same about a store that is open: the other process may let go at any moment. */
+/** The same about a store that is open: the other process may release the lock at any moment. */
 export const lockedMeanwhile = (file: string, cause: unknown): SealaneError =>
   new SealaneError(
     'unavailable',
-    `Another process holds the write lock of ${file}, so this could not be written. Sealane tries again what runs and ` +
-      'ends; everything else can be sent again. Find that process and end it, if it does not end by itself.',
+    `Another process holds the write lock of ${file}, so this could not be written. Sealane retries the writes of ` +
+      'running tasks; send everything else again. If that process does not end by itself, find it and end it.',
     {
       cause,
       retryAfterMs: 1000,
@@ -44,7 +44,7 @@ export const lockedMeanwhile = (file: string, cause: unknown): SealaneError =>
     },
   );
 
-/** What SQLite says, or the system about the files beside its own, in words that tell what to do. */
+/** Turns an error of SQLite, or of the system about the files beside the database, into one that tells what to do. */
 export const sqliteError = (error: unknown, file: string): unknown => {
   if (error instanceof SealaneError || !(error instanceof Error)) return error;
   const { code, path = file }: NodeJS.ErrnoException = error;

@@ -5,14 +5,14 @@ import { SealaneError } from '#domain';
 
 import { sqliteError } from './sqlite-error.ts';
 
-/** Held as long as the process lives; the operating system lets go of it even after kill -9. */
+/** A lock that holds as long as the process lives. The operating system releases it even after kill -9. */
 export interface FileLock {
   release(): void;
 }
 
 /**
- * One process per database file. The lock is an exclusive transaction on a second, empty SQLite file beside it: no
- * stale lock can be left behind, and it works wherever SQLite does. Who holds it stands in `<file>.pid`, for people.
+ * One process per database file. The lock is an exclusive transaction on a second, empty SQLite file beside it. So no
+ * stale lock can be left behind, and the lock works wherever SQLite does. `<file>.pid` names the holder, for people.
  */
 export const lockFile = (file: string): FileLock => {
   requireWritable(`${file}.lock`);
@@ -48,7 +48,7 @@ export const lockFile = (file: string): FileLock => {
   return { release: () => database.close() };
 };
 
-/** A file that may only be read is opened by SQLite all the same, and then its lock keeps nobody out. */
+/** SQLite also opens a read-only file, but then its lock keeps no process out. */
 const requireWritable = (path: string): void => {
   if (!existsSync(path)) return;
   try {
@@ -58,7 +58,7 @@ const requireWritable = (path: string): void => {
   }
 };
 
-/** The process that took the lock last, if it left its number. */
+/** The number of the process that took the lock last, if it is known. */
 export const holderOf = (file: string): string | undefined => {
   try {
     return readFileSync(`${file}.pid`, 'utf8').trim() || undefined;

@@ -17,14 +17,14 @@ export interface SqliteStoreOptions {
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
   /** How long a call waits for a lock that another process holds. */
   readonly lockMs?: number;
-  /** How large the heap of the store's thread may grow, in MiB; only tests choose. */
+  /** How large the heap of the store's thread may grow, in MiB. Only tests set it. */
   readonly heapMb?: number;
 }
 
 /** Pages given back to the disk at once: a few milliseconds of work. */
 const VACUUM_PAGES = 500;
 
-/** One file, one process: WAL, synced at every commit, all in one thread beside the event loop. */
+/** One file, one process: WAL, synced before every answer, all in one thread beside the event loop. */
 export const openSqlite = async ({
   file,
   synchronous = 'FULL',
@@ -39,7 +39,7 @@ export const openSqlite = async ({
   const fatalListeners = new Set<(error: Error) => void>();
   const onReply = ({ wakes, commitMs }: WorkerReply): void => {
     if (commitMs !== null) for (const listener of commitListeners) listener(commitMs);
-    // There are no other instances; only a lane that became ready is news to anybody here.
+    // There are no other instances. A lane that became ready is the only news for the listeners here.
     if (wakes.includes('')) setImmediate(() => wakeListeners.forEach((listener) => listener([])));
     if (wakes.includes(OWED_WORD)) setImmediate(() => owedListeners.forEach((listener) => listener()));
   };
@@ -67,12 +67,12 @@ export const openSqlite = async ({
       try {
         settle((await thread.call([['vacuum', [VACUUM_PAGES]]]))[0]);
       } catch (error) {
-        // The room is given back another time.
+        // A later call gives the pages back.
         if (!isLockTaken(error)) throw error;
       }
     },
     ...(!inMemory && {
-      // Copying takes as long as the file is big, so it gets a connection and a thread of its own.
+      // Copying takes longer for a larger file, so it has a connection and a thread of its own.
       backup: async (target: string) => {
         settle((await thread.call([['flush', []]]))[0]);
         const reader = await startThread({ role: 'reader', file, synchronous });

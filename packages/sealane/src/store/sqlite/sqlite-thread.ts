@@ -5,12 +5,12 @@ import { type ErrorCode, SealaneError } from '#domain';
 import type { WorkerOptions } from './sqlite-worker.ts';
 import type { Outcome, PlainError, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
-/** A worker thread with a connection, as a function that sends it a batch of calls. */
+/** A worker thread with a connection to the database, which takes batches of calls. */
 export interface SqliteThread {
   call(calls: WorkerRequest): Promise<readonly Outcome[]>;
   /** The same for calls that are JSON already. */
   post(calls: readonly string[]): Promise<readonly Outcome[]>;
-  /** What was found when the database was opened, for people. */
+  /** What the operator should know about the opening of the database. */
   readonly notices: readonly string[];
   stop(): Promise<void>;
 }
@@ -29,11 +29,11 @@ const died = (file: string, cause: Error): SealaneError =>
 
 export interface ThreadListeners {
   readonly onReply?: (reply: WorkerReply) => void;
-  /** The open thread has ended, and nobody stopped it. Called before its callers are told. */
+  /** The open thread has ended without a stop. Called before its callers get the error. */
   readonly onDeath?: (error: SealaneError) => void;
 }
 
-/** Resolves when the thread has its connection; rejects with what kept it from opening. */
+/** Resolves when the thread has its connection. Rejects with the reason if it could not open the database. */
 export const startThread = async (
   options: WorkerOptions,
   { onReply, onDeath }: ThreadListeners = {},
@@ -44,7 +44,8 @@ export const startThread = async (
     ...(isSource && { execArgv: ['--conditions=sealane:source', '--disable-warning=ExperimentalWarning'] }),
     workerData: options,
     name: `sealane-sqlite-${options.role}`,
-    // What it allocates dies young: under load a larger nursery is cleaned less often. It grows only when it is used.
+    // What the thread allocates dies young: under load, a larger nursery is cleaned less often. It grows only when it
+    // is used.
     resourceLimits: {
       maxYoungGenerationSizeMb: 32,
       ...(options.heapMb !== undefined && { maxOldGenerationSizeMb: options.heapMb }),
@@ -52,12 +53,12 @@ export const startThread = async (
   });
   // The thread answers in the order in which it is asked.
   const waiting: {
-    /** How many outcomes it gets. */
+    /** How many outcomes the request gets. */
     readonly calls: number;
     readonly resolve: (outcomes: readonly Outcome[]) => void;
     readonly reject: (error: Error) => void;
   }[] = [];
-  /** Outcomes of the request whose turn it is, until it has all of them: a large reply comes in several. */
+  /** The outcomes of the first waiting request so far: a large reply comes in several parts. */
   let part = NONE;
   let isOpen = false;
   let stopped: Promise<void> | undefined;
@@ -98,9 +99,10 @@ export const startThread = async (
     });
 
   const stop = async (): Promise<void> => {
-    // One that has failed holds the file until it is gone.
+    // A thread that has failed holds the file until it has exited.
     if (dead) return exited;
-    // It is answered like any other request; what is asked after it never is, and fails when the thread is gone.
+    // The thread answers this like any other request. Requests after it get no answer, and fail when the thread has
+    // exited.
     void answerTo(1).catch(() => undefined);
     worker.postMessage([JSON.stringify(['close', []])]);
     await exited;

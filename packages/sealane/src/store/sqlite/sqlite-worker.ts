@@ -16,13 +16,13 @@ import { createSqliteWriter } from './sqlite-writer.ts';
 import { type Outcome, type PlainError, plainError, replyOf, textOf, type WorkerRequest } from './worker-messages.ts';
 
 /**
- * The thread that owns a connection. It executes batches of steps, so that many callers share one sync of the disk; the
- * service's event loop never waits for a disk. Reads come in between. A `reader` is a second thread that copies the
- * database.
+ * The thread that owns a connection. It executes batches of steps, so that many callers share one sync of the disk. The
+ * event loop of the service never waits for a disk. Reads come in between. A `reader` is a second thread that copies
+ * the database.
  */
 export interface WorkerOptions extends SqliteOptions {
   readonly role: 'writer' | 'reader';
-  /** How large its heap may grow; as Node decides by default. */
+  /** How large the heap of the thread may grow. By default, Node decides. */
   readonly heapMb?: number;
 }
 
@@ -45,10 +45,13 @@ const stepsOf = (name: string, args: readonly unknown[]): Steps<unknown> => {
 
 const isRead = (calls: WorkerRequest): boolean => calls.every(([name]) => name in READS);
 
-/** A batch ends early when its outcomes are as long as this: many may ask for much at the same moment. */
+/** A batch ends early when its outcomes are this long, because many calls may ask for much at the same moment. */
 const REPLY_LENGTH = 4 * 1024 * 1024;
 
-/** Does so many of the calls that their outcomes are not too long, at least one. Those share durability, and fate. */
+/**
+ * Executes the first of these calls, at least one, until their outcomes fill a reply. These calls share one commit:
+ * they become durable together or not at all.
+ */
 const doAll = (
   calls: WorkerRequest,
   run: <T>(steps: Steps<T>) => T,
@@ -66,7 +69,7 @@ const doAll = (
   return texts;
 };
 
-/** The disk that is full may be another than the database's. */
+/** The full disk may be another one than the database's. */
 const copyError = (cause: unknown, target: string): unknown => {
   const error = sqliteError(cause, options.file);
   if (!(cause instanceof Error && error instanceof SealaneError && error.code === 'storage-full')) return error;
@@ -126,7 +129,7 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
     });
   };
 
-  /** One bad call must not fail its neighbours: if the batch fails, each call gets one of its own. */
+  /** One bad call must not fail the others: if a batch fails, each of its calls gets a batch of its own. */
   const perform = (calls: WorkerRequest, wakes: Set<string>): string[] => {
     try {
       return performTogether(calls, wakes);
@@ -136,7 +139,7 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
     }
   };
 
-  /** What is in the log of SQLite twice takes room that those who still work need. */
+  /** Pages that are both in SQLite's log and in the database take room that running tasks need. */
   let shrunkAt = -Infinity;
   const shrink = (): void => {
     if (performance.now() - shrunkAt < 1000) return;
@@ -161,7 +164,7 @@ const serveWriter = (database: DatabaseSync, clock: Clock, lock: FileLock | unde
         database.exec(`PRAGMA incremental_vacuum(${pages})`);
       },
       check: () => {
-        // What cannot be written at all is worse than that there is little room left.
+        // Tests a write first: a database that cannot be written is worse than a disk with little room.
         writer.flush();
         database.exec('BEGIN IMMEDIATE; ROLLBACK');
         const refusal = reserve.refusalOf('admit');
@@ -199,7 +202,7 @@ const start = (): void => {
   );
 };
 
-/** What was found when the database was opened, for people. */
+/** What the operator should know about the opening of the database. */
 const notices: string[] = [];
 let opened: Outcome;
 try {

@@ -7,23 +7,23 @@ import type { SqliteOptions } from './sqlite-database.ts';
 import { createStepRunner } from './step-runner.ts';
 
 /**
- * The one that writes. A batch of steps is durable when it has been done: its statements are in the redo log, or, where
- * there is no room for them, in the database. The transaction of the database stays open over many batches, and is
- * committed a moment later. All that reads here reads within it.
+ * The only writer. A batch of steps is durable when `perform` returns: its statements are in the redo log, or, without
+ * room there, in the database. The transaction of the database stays open over many batches, and is committed a moment
+ * later. All reads of this thread are inside that transaction.
  */
 export interface SqliteWriter {
-  /** Does all of it, durably, or nothing. */
+  /** Executes all of the work durably, or nothing of it. */
   perform<T>(work: (run: <S>(steps: Steps<S>) => S) => T, wakes: Set<string>): T;
-  /** Several statements, one state of the database. */
+  /** Executes several reads on one state of the database. */
   look<T>(work: (run: <S>(steps: Steps<S>) => S) => T): T;
   /** Commits what is only in the redo log so far. */
   flush(): void;
   close(): void;
 }
 
-/** How long the database may be behind the redo log: one commit for all that comes in meanwhile. */
+/** How long the database may be behind the redo log: all batches of this time share one commit. */
 const BEHIND_MS = 50;
-/** The same where there was no commit for longer than that: whoever has time need not be behind. */
+/** The same if the last commit was longer ago than that: a quiet service need not be behind. */
 const QUIET_MS = 5;
 /** After a commit that failed. */
 const RETRY_MS = 1000;
@@ -33,7 +33,7 @@ const RETRY_MS = 1000;
  */
 const LOCK_MS = 250;
 
-/** Without one, on a disk that has no room for it, each batch is a commit of its own. */
+/** Undefined if the disk has no room for a log: then each batch is a commit of its own. */
 const tryRedoLog = (
   database: DatabaseSync,
   { file, synchronous }: SqliteOptions,
@@ -51,14 +51,14 @@ const tryRedoLog = (
 export const createSqliteWriter = (database: DatabaseSync, options: SqliteOptions, clock: Clock): SqliteWriter => {
   const log = tryRedoLog(database, options, clock);
   const setApplied = log && database.prepare('UPDATE redo SET applied = ?');
-  /** Those of the batch that is being done. */
+  /** The statements of the batch in progress. */
   const statements: Redone[] = [];
   const runner = createStepRunner(database, statements);
   let timer: NodeJS.Timeout | undefined;
   let committedAt = -Infinity;
   database.exec(`PRAGMA busy_timeout = ${LOCK_MS}`);
 
-  /** Where a transaction was lost, and with it what has been answered since the last commit, that is done again. */
+  /** Begins a transaction, unless one is open. If one was lost, repeats what was answered since the last commit. */
   const begin = (): void => {
     if (database.isTransaction) return;
     try {
@@ -72,8 +72,8 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
   };
 
   /**
-   * Undoes a batch, and with it what was answered since the last commit, which is done again. The lock is kept meanwhile:
-   * if another process got it, nobody could read what was answered.
+   * Undoes a batch. That also undoes what was answered since the last commit, so it is executed again. The lock is kept
+   * in the meantime: if another process got it, no read would find what was answered.
    */
   const takeBack = (): void => {
     if (!database.isTransaction || !log?.isAhead) return undo();
@@ -88,7 +88,7 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
   const commit = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    // A service that only looks whether there is work must not write.
+    // A service that only looks for work must not write.
     if (log?.isAhead) setApplied?.run(log.next);
     database.exec('COMMIT');
     log?.restart();
@@ -117,7 +117,7 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
     try {
       flush();
     } catch {
-      // Nothing is lost: it is in the redo log, and whoever has more to write is told.
+      // Nothing is lost: the statements are in the redo log, and the next write gets the error.
     }
   };
   const flushIn = (ms: number): void => {
@@ -137,7 +137,7 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
         return done;
       } catch (error) {
         takeBack();
-        // What was done again is committed at once: then the next failure has nothing to do again.
+        // Commits at once what was executed again, so that the next failure has nothing to execute again.
         tryFlush();
         throw error;
       }
@@ -151,7 +151,7 @@ export const createSqliteWriter = (database: DatabaseSync, options: SqliteOption
         return work((steps) => runner(steps, new Set()));
       } finally {
         if (isOwn) undo();
-        // A read that fails may take the transaction with it: for want of room, or by a disk that does not read.
+        // A read that fails may end the transaction, for example on a full disk or with a read error.
         else if (!database.isTransaction) tryFlush();
       }
     },

@@ -44,8 +44,8 @@ const compile = (database: DatabaseSync, { text, locksOnly }: Statement, record:
 };
 
 /**
- * Executes the steps of one call after the other on a connection, keeping every statement prepared. `changed` collects the
- * statements that change something; those of a call that refuses leave it again.
+ * Executes calls on a connection, one after the other, and keeps every statement prepared. `changed` collects the
+ * statements that change something. The statements of a call that refuses are taken out again.
  */
 export const createStepRunner = (database: DatabaseSync, changed: Redone[] = []) => {
   const compiled = new Map<Statement, Execute>();
@@ -63,7 +63,7 @@ export const createStepRunner = (database: DatabaseSync, changed: Redone[] = [])
   const execute = (step: Exclude<Step, { kind: 'undo-point' }>, asked: string[]): readonly object[] => {
     if (step.kind === 'query') return executeOf(step.statement)(...step.params);
     if (step.kind === 'wake') {
-      // There are no other instances to tell of a task's events.
+      // There are no other instances that must hear of a task's events.
       if (step.task === undefined || step.task === OWED_WORD) asked.push(step.task ?? '');
     } else {
       const one = executeOf(step.statement);
@@ -104,7 +104,7 @@ export const createStepRunner = (database: DatabaseSync, changed: Redone[] = [])
   };
 };
 
-/** A mark inside the transaction. It lets one call of a batch be undone while the other calls stay. */
+/** A savepoint inside the transaction. With it, one call of a batch can be undone while the other calls stay. */
 const savepointOn = (database: DatabaseSync) => {
   const prepared = new Map<string, StatementSync>();
   const run = (text: string): void => {

@@ -8,11 +8,11 @@ export type WorkerRequest = readonly (readonly [name: string, args: readonly unk
 /** A request crosses as one text for each call. */
 export const requestOf = (texts: readonly string[]): WorkerRequest =>
   texts.map((text) => JSON.parse(text) as WorkerRequest[number]);
-/** To one request, to several at once, or to the first calls of one: always in their order. */
+/** Answers one request, several at once, or the first calls of one. The outcomes are in the order of the calls. */
 export interface WorkerReply {
   readonly outcomes: readonly Outcome[];
   readonly wakes: readonly string[];
-  /** How long it took until everything was durable; null: nothing had to be. */
+  /** How long it took until everything was durable. Null: nothing had to be made durable. */
   readonly commitMs: number | null;
 }
 export type Outcome =
@@ -41,19 +41,19 @@ export const plainError = (thrown: unknown, file: string): PlainError => {
 };
 
 /**
- * An outcome as text. One of many tasks can be longer than a text can be (half a gigabyte): that is the trouble of its
- * caller alone.
+ * An outcome as text. The outcome of a list can be longer than a text can be (half a gigabyte): only its caller gets
+ * that error.
  */
 export const textOf = (outcome: Outcome): string => {
   try {
     return JSON.stringify(outcome);
   } catch (cause) {
-    const tooMuch = 'This is too much for one answer: ask for fewer tasks at once, or without artifacts.';
+    const tooMuch = 'The answer would be too large. Ask for fewer tasks at once, or without artifacts.';
     return JSON.stringify({ ok: false, error: plainError(new SealaneError('too-large', tooMuch, { cause }), '') });
   }
 };
 
-/** A reply to these outcomes, which are text already. */
+/** A reply with these outcomes, which are text already. */
 export const replyOf = (
   outcomes: readonly string[],
   wakes: readonly string[] = [],
