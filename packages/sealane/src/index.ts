@@ -1,6 +1,7 @@
 /**
- * Sealane as a library: `createSealane({ store, agents })` runs the task service inside your process and mounts it on
- * your server. Agents are connectors of your own, the built-in ones, or executors of `@a2a-js/sdk`.
+ * Sealane as a library: `createSealane({ store, agents })` runs the task service inside your process, and mounts it on
+ * your server. Agents are your own connectors, the built-in ones, or executors of `@a2a-js/sdk`. Start with
+ * `sealane.ts` (what runs), then `sealane-options.ts` (what you can set).
  */
 export type {
   AgentConnector,

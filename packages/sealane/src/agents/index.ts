@@ -1,7 +1,7 @@
 /**
- * Agents: the port to something that does work, and the connectors that implement it. A connector knows its agent and
- * nothing of tasks, lanes or stores; it reports through `RunIo`, and the engine decides. Start with
- * `agent-connector.ts`; `echo/` is the smallest connector.
+ * Agents: the port to something that does work, and the connectors that implement it. A connector knows its agent, and
+ * nothing of tasks, lanes or stores. It reports through `RunIo`, and the engine decides. Start with
+ * `agent-connector.ts`; `echo/` is the smallest connector, `command/` the fullest.
  */
 export type {
   AgentConnector,

@@ -1,7 +1,8 @@
 /**
- * The command line: `serve` runs the service, everything else talks to one over HTTP, as any client could. It knows the
- * configuration and the wire, never the engine. Start with `program.ts` (what there is), `run-command.ts` (what every
- * command gets) and `follow-task.ts` (how a task is followed over broken lines).
+ * The command line. `serve` runs the service; every other command talks to a service over HTTP, as any client could. It
+ * knows the configuration and the wire, and never the engine. Start with `program.ts` (the list of commands),
+ * `run-command.ts` (what all commands share) and `follow-task.ts` (how a command follows a task over broken
+ * connections).
  */
 export { EXIT } from './exit-codes.ts';
 export { createProgram } from './program.ts';

@@ -1,7 +1,7 @@
 /**
- * Configuration: one schema, and the way from flags, environment and file to a value that the rest can trust. It
- * refuses what it does not know, and tells everything that is wrong at once, with the place. It also keeps the admin
- * key of a data folder. Start with `config-schema.ts`, then `load-config.ts`.
+ * Configuration: one schema, and the way from flags, environment and file to a value that the other modules can trust.
+ * It refuses settings that it does not know, and reports all problems at once, each with its place. It also keeps the
+ * admin key of a data folder. Start with `config-schema.ts`, then `load-config.ts`.
  */
 export { adminKeyFile, ensureAdminKey, findAdminKey } from './admin-key.ts';
 export type { AgentConfig } from './agent-schema.ts';

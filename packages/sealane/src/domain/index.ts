@@ -1,6 +1,7 @@
 /**
- * The domain: what a task is, what can happen to it and what it looks like afterwards. Pure: no clock, no randomness,
- * no I/O, no imports from other modules. Start with `state.ts`, then `event.ts` and `task.ts`.
+ * The domain: what a task is, which events can change it, and how events fold into its state. It is pure: no clock, no
+ * randomness, no I/O, no packages, and no imports from other modules. Start with `state.ts` (the table of states), then
+ * `event.ts` and `task.ts`.
  */
 export { standardBase64 } from './base64.ts';
 export { BriefMap } from './brief-map.ts';

@@ -1,7 +1,8 @@
 /**
- * The engine: takes messages in, runs them one at a time per lane, and tells everybody who asked. It knows the two
- * ports (store and agents) and no implementation of either. Start with `task-service.ts` (what it offers), then
- * `engine.ts` (how the parts hang together) and `runner.ts` (the life of one run).
+ * The engine takes messages in, runs their turns one at a time per lane, and tells readers and followers what happened.
+ * It knows the two ports (store and agents) and no implementation of them; wire formats belong to the protocol. Start
+ * with `service/task-service.ts` (what it offers), then `engine.ts` (how the parts fit together) and `run/runner.ts`
+ * (the life of one run).
  */
 export type { AgentEntry, AgentExtension, AgentRegistry, AgentSkill } from './agent-registry.ts';
 export { createAgentRegistry, mayUse } from './agent-registry.ts';

@@ -1,8 +1,8 @@
 /**
  * HTTP: the Fastify app with JSON-RPC, REST, event streams, cards, health checks and the operator's routes. It
- * authenticates, limits, frames and answers; what a call means is the protocol's, what it does the engine's. Every
- * answer, refusals included, is JSON. Start with `http-app.ts`, then `rpc-routes.ts` and `sse.ts`; `rest/` is the same
- * methods under plain addresses, each version a table of routes; `admin/` is the operator's side.
+ * authenticates, limits, frames and answers. The protocol knows what a call means, and the engine what it does. Every
+ * answer, refusals included, is JSON. Start with `http-app.ts`, then `rpc-routes.ts` and `sse.ts`. `rest/` has the same
+ * methods under plain addresses, with a table of routes for each version; `admin/` is for the operator.
  */
 export { createHttpApp } from './http-app.ts';
 export { HTTP_DEFAULTS } from './http-deps.ts';

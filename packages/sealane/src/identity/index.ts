@@ -1,7 +1,7 @@
 /**
- * Identity: who calls, and how often they may. API keys are high-entropy secrets of which only a hash is kept; a
- * caller is what a key says about its holder. It refuses keys that are unknown, revoked or expired, and knows nothing
- * of HTTP. Start with `keys.ts`; `rate-limiter.ts` and `unread-answers.ts` stand alone.
+ * Identity: who calls, and how often they may call. API keys are high-entropy secrets of which only a hash is stored; a
+ * caller is what a key says about its holder. This module refuses keys that are unknown, revoked or expired, and knows
+ * nothing of HTTP. Start with `keys.ts`; `rate-limiter.ts` and `unread-answers.ts` stand alone.
  */
 export type { Authorizer } from './authorizer.ts';
 export { createAuthorizer, keyHasEnded } from './authorizer.ts';

@@ -1,7 +1,7 @@
 /**
- * The protocol: A2A 1.0 JSON in and out, JSON-RPC 2.0, and the one table of errors. It turns text into calls of the
- * task service and its answers into text, and knows no HTTP: a binding brings caller, headers and body. A version of
- * A2A is a `Dialect`, and what is spoken beside A2A an `Extension`. Start with `rpc.ts`, then `v1-dialect.ts`;
+ * The protocol: the JSON of A2A, JSON-RPC 2.0, and the one table of errors. It turns text into calls of the task
+ * service, and their answers into text. It knows no HTTP: a binding brings caller, headers and body. A version of A2A
+ * is a `Dialect`; methods beside A2A are an `Extension`. Start with `rpc.ts`, then `v1-dialect.ts`.
  * `message-decoder.ts` and `task-encoder.ts` are the hot path.
  */
 export type { CallHeaders } from './call-headers.ts';

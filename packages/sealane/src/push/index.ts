@@ -1,8 +1,8 @@
 /**
- * Webhooks: tells others about the events of tasks, in order and at least once, from what the outbox owes them. It
- * refuses to call addresses that only this machine or its network can reach, and never follows a redirect. Start with
- * `webhook-follower.ts` (what is told in which order), then `webhook-client.ts` (one request) and `target-guard.ts` (who
- * may be called). When it is called is up to the engine's loop of followers.
+ * Webhooks: send the events of tasks to receivers, in order and at least once, from what the outbox owes to them. This
+ * module refuses to call addresses that only this machine or its network can reach, and never follows a redirect. The
+ * engine's loop of followers decides when it is called. Start with `webhook-follower.ts` (the order of events), then
+ * `webhook-client.ts` (one request) and `target-guard.ts` (which addresses may be called).
  */
 export type { PushObserver, PushOutcome } from './push-observer.ts';
 export type { EncodePush, PushBody, PushNews } from './delivery.ts';

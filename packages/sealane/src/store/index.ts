@@ -1,7 +1,8 @@
 /**
- * The store: everything Sealane keeps, and the atomic steps in which it changes. `task-store.ts` is the port with its
- * promises; `steps/` holds the one algorithm, written once as generators of SQL statements; `sqlite/` and `postgres/`
- * are drivers that execute them. It decides nothing about agents or callers.
+ * The store: everything that Sealane keeps, and the atomic steps that change it. `task-store.ts` is the port with its
+ * promises; `steps/` has the one algorithm, written once as generators of SQL statements; `sqlite/` and `postgres/` are
+ * the drivers that execute them. The store decides nothing about agents or callers. Start with `task-store.ts`, then
+ * `steps/step.ts` and `steps/commit-events.ts`.
  */
 export { isTaskStore, missingMembers, requireTaskStore } from './is-task-store.ts';
 export { requireStorage } from './require-storage.ts';

@@ -1,7 +1,8 @@
 /**
- * Views: the store and the service under the names that other programs were written for. Each is a thin layer over
- * the one store; none has state of its own that could disagree with it. `task-records.ts` is a store of whole tasks,
- * `task-shelf.ts` a smaller one with a capacity, `session-service.ts` the service for hosts that own the sessions.
+ * Views: the store and the service under the names that other programs expect. Each view is a thin layer over the one
+ * store, and has no state of its own that could disagree with it. Start with `task-records.ts` (a store of whole
+ * tasks), then `task-shelf.ts` (a smaller one with a capacity) and `session-service.ts` (the service for hosts that own
+ * the sessions).
  */
 export { createSessionAgent, createSessionService } from './session-service.ts';
 export type { SessionAgent, SessionHost, SessionService, TaskResult } from './session-service.ts';

@@ -1,8 +1,9 @@
 /**
- * OpenClaw as an agent. `gateway/` speaks with a running Gateway over a WebSocket; start with
- * `gateway/openclaw-gateway-agent.ts`, then `gateway/run-turn.ts`. What does not depend on the way is here: which session a
- * conversation has, what of a message OpenClaw can take, and how the files it sends become parts. `cli/` starts the `openclaw` program for
- * each message, with the process handling of `agents/command/`. `embedded/` runs inside the Gateway, as a plugin of it.
+ * OpenClaw as an agent, in three ways. `gateway/` speaks with a running Gateway over a WebSocket. `cli/` starts the
+ * `openclaw` program for each message, with the process handling of `agents/command/`. `embedded/` runs inside the
+ * Gateway, as a plugin of it. The files of this folder are for all three: the session of a conversation, the parts of a
+ * message that OpenClaw accepts, and the files that it sends. Start with `gateway/openclaw-gateway-agent.ts`, then
+ * `gateway/run-turn.ts`.
  */
 export type { EmbeddedOptions } from './embedded/embedded-options.ts';
 export { createOpenclawEmbeddedAgent } from './embedded/openclaw-embedded-agent.ts';

@@ -1,6 +1,6 @@
 /**
- * Keeps the service running by what the system has for that: a systemd user unit, or a launchd agent. It writes one
- * file, calls the system's own programs and reads what they say; it never needs root and writes no secret. Start with
+ * Keeps the service running with the means of the system: a systemd user unit, or a launchd agent. It writes one file,
+ * calls the system's own programs and reads their output. It never needs root, and writes no secret. Start with
  * `service-manager.ts` (what a manager can do), then `service-plan.ts` (what is started).
  */
 export { requireManager } from './find-manager.ts';

@@ -1,7 +1,7 @@
 /**
  * Agent cards: what a card says (`card-facts.ts`, `extended-facts.ts`), how each version of A2A writes it
- * (`v1-card.ts`, `v03-card.ts`), and the signatures on it (`canonical-card.ts`, `key-ring.ts`, `card-keys.ts`). Cards
- * know nothing of HTTP: the binding brings the base address and decides who may look. Start with `cards.ts`.
+ * (`v1-card.ts`, `v03-card.ts`), and its signatures (`canonical-card.ts`, `key-ring.ts`, `card-keys.ts`). Cards know
+ * nothing of HTTP: the binding brings the base address, and decides who may read a card. Start with `cards.ts`.
  */
 export type { CardKeys, CardKeyView } from './card-keys.ts';
 export type { CardForm, CardText } from './card-texts.ts';

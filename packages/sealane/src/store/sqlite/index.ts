@@ -1,8 +1,9 @@
 /**
- * SQLite: the embedded store. `sqlite-store.ts` hands calls over, `sqlite-worker.ts` takes them in a thread of its own,
- * `sqlite-writer.ts` makes them durable: in the redo log (`redo-log.ts`, its file in `redo-file.ts`) first, in the
- * database a moment later. `redo.ts` does them again after a crash. `sqlite-database.ts` opens, migrates and translates,
- * `open-at-rest.ts` refuses a database that its logs have outlived, `sqlite-lock.ts` keeps a second process out.
+ * SQLite: the embedded store, one file for one process. Start with `sqlite-store.ts`, which hands calls to a thread
+ * (`sqlite-worker.ts`). `sqlite-writer.ts` makes them durable: first in the redo log (`redo-log.ts`, `redo-file.ts`), a
+ * moment later in the database; `redo.ts` repeats them after a crash. `sqlite-database.ts` opens, migrates and
+ * translates, `open-at-rest.ts` refuses a database that is gone while its logs are there, `sqlite-lock.ts` keeps a
+ * second process out.
  */
 export { holderOf, lockFile } from './sqlite-lock.ts';
 export type { SqliteStoreOptions } from './sqlite-store.ts';
