@@ -10,7 +10,7 @@ import type { LiveRuns } from './run/live-runs.ts';
 import type { CheckWebhook } from './service/push-configs.ts';
 import type { EngineSettings } from './settings.ts';
 
-/** What the operations need of the engine. */
+/** The parts of the engine that the operations need. */
 export interface EngineParts {
   readonly store: TaskStore;
   readonly pushConfigs: PushConfigStore;

@@ -103,12 +103,13 @@ export const createEngine = (options: EngineOptions): Engine => {
   const begin = (run: Run, instance: InstanceId, ahead?: LookAhead): void => {
     const entry = registry.find(run.agent);
     if (!lease.isValid() || instance !== lease.instance) {
-      // The lease that holds the run is lost, and another may be held by now: the instance that reaps the run decides.
+      // The lease that holds the run is lost, and this instance may have a new one. The instance that reaps the run
+      // decides.
       dispatcher.release(run.agent);
       return;
     }
     if (!entry) {
-      // The agent was removed while the store was asked. This instance holds the run, so no other one will end it.
+      // The agent was removed during the call of the store. This instance holds the run, so no other one will end it.
       dispatcher.release(run.agent);
       void recover(run);
       return;

@@ -345,7 +345,7 @@ export interface TaskStore {
   put(put: PutTask): Promise<Result<StoredTask>>;
   /**
    * Deletes a task. `busy`: a run of it is held. An open task is canceled first, by an event like any other, so that
-   * its readers and followers hear of it. From then on nobody finds the task, and its id is free. Its rows are deleted
+   * its readers and followers hear of it. From then on no call finds the task, and its id is free. Its rows are deleted
    * when nothing is owed to its followers any more.
    */
   remove(scope: Scope, id: TaskId, at: Instant): Promise<Result<Removed>>;

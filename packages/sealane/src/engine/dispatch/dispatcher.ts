@@ -73,8 +73,8 @@ export const createDispatcher = (options: {
   const claimOnce = async (mayWait: boolean, idle: Set<AgentName>): Promise<boolean> => {
     if (!lease.isValid()) return false;
     // The slots are taken before the call, so that admissions in the meantime do not take them too. A claim takes half
-    // of the free slots, so that admissions still find some. It takes one, to look, when no turn is known to wait. Where
-    // slots are short, one claim cannot ask for every agent.
+    // of the free slots, so that admissions still find some. It takes one, to look, when no turn is known to wait.
+    // Where slots are short, one claim cannot ask for every agent.
     const free: Record<AgentName, number> = {};
     let left = settings.slots - usedInAll;
     for (const { name, room } of agentsWithRoom(idle)) {
@@ -108,7 +108,10 @@ export const createDispatcher = (options: {
     return true;
   };
 
-  /** The hint may have meant an agent without free slots, for which no claim could ask. Its next free slot leads to one. */
+  /**
+   * The hint may have meant an agent without free slots, for which no claim could ask. Its next free slot leads to a
+   * claim.
+   */
   const noteFull = (idle: ReadonlySet<AgentName>): void => {
     for (const { name } of registry.list()) if (!paused.has(name) && !idle.has(name)) backlog.add(name);
   };
@@ -152,7 +155,7 @@ export const createDispatcher = (options: {
     occupy: (agent) => take(agent, 1),
     release: (agent) => {
       take(agent, -1);
-      // With a limit per owner, a lane that was passed over may run now, and no hint tells of it.
+      // With a limit per owner, a lane that a claim has skipped may run now, and no hint tells of it.
       if (backlog.size > 0 || settings.ownerRunning > 0) kick(true);
     },
     kick: () => kick(true),

@@ -2,7 +2,7 @@ import type { Permission } from '#agents';
 import type { Event, JsonObject, Message, Seq, State } from '#domain';
 import type { Page, StoredTask, TaskFacts } from '#store';
 
-/** Who calls, as `identity` has found out. */
+/** The caller, as `identity` has recognised it. */
 export interface Caller {
   /** The user that tasks belong to. */
   readonly owner: string;

@@ -6,7 +6,7 @@ import type { AgentEntry } from '../agent-registry.ts';
 /** The members that every connector must have. */
 const MEMBERS = ['session', 'run', 'stop', 'close'] as const satisfies readonly (keyof AgentConnector)[];
 
-/** Names are a segment of an address, where these mean something else or get lost. */
+/** A name is a segment of an address. These names mean something else there, or get lost. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNFIT_NAME = /^\.{0,2}$|[/\u0000-\u001f\u007f]/;
 

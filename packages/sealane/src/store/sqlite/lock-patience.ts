@@ -14,7 +14,7 @@ export interface LockPatience<C> {
   write(call: C): Promise<unknown>;
 }
 
-/** How long to wait between two tries. Reads have the store's thread for themselves meanwhile. */
+/** How long to wait between two attempts. Reads have the store's thread for themselves in this time. */
 const PAUSE_MS = 100;
 
 interface Waiting<C> {
@@ -27,7 +27,7 @@ interface Waiting<C> {
 /**
  * Repeats writes that came while another process held the lock of the database. The store's thread waits for the lock
  * only for a moment, because reads wait with it. So the calls wait here, beside the event loop's other work. Calls that
- * come meanwhile queue up behind those that wait, so that all keep their order.
+ * come in that time queue up behind the ones that wait, so that all keep their order.
  */
 export const createLockPatience = <C>(send: (call: C) => Promise<unknown>, patienceMs: number): LockPatience<C> => {
   let queue: Waiting<C>[] = [];

@@ -58,7 +58,7 @@ export const WRITES = {
   purge: records.purge,
 } as const;
 
-/** Every step that only looks; it sees one snapshot of the database. */
+/** Every step that only reads. It sees one snapshot of the database. */
 export const READS = {
   find: view.find,
   peek: view.peek,

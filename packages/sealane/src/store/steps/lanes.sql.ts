@@ -63,9 +63,9 @@ export const LOCK_LANE = lock(`SELECT k FROM lanes WHERE k = ? {lock}`);
 export const LANE_BY_KEY = sql<LaneRow>(`SELECT * FROM lanes WHERE key = ?`);
 
 /**
- * Fairness between owners. A lane that becomes ready goes behind the point that claims have reached (the highest rank
- * that runs, or else the lowest that is ready) and behind the other lanes of its owner. So an owner with a thousand
- * lanes and an owner with a single lane take turns.
+ * Fairness between owners. A lane that becomes ready gets a rank behind the point that claims have reached: the highest
+ * rank that runs, or else the lowest that is ready. It also goes behind the other lanes of its owner. So an owner with
+ * a thousand lanes and an owner with a single lane take turns.
  */
 export const NEXT_RANK = sql<{ lowest: number | null; own: number | null }>(`
   SELECT

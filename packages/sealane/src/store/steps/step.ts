@@ -74,7 +74,7 @@ export function* undoPoint(): Steps<void> {
   yield { kind: 'undo-point' };
 }
 
-/** Thrown by `refuse`. The driver undoes what the call wrote, wakes nobody, and resolves the call with the value. */
+/** Thrown by `refuse`. The driver undoes what the call wrote, sends no wakes, and resolves the call with the value. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly value: unknown;

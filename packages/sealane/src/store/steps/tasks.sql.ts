@@ -52,7 +52,7 @@ export const REMOVED_BY_ID = sql<FactsRow>(`SELECT ${FACTS} FROM tasks WHERE rem
 /** Both from one moment, as `peek` promises. */
 export const PEEK = sql<FactsRow & { readonly seq: number }>(`
   SELECT ${FACTS}, (SELECT seq FROM heads WHERE heads.task = tasks.k) AS seq FROM tasks WHERE id = ?`);
-/** What a run knows of its task. */
+/** What a run needs of its task's row. */
 export const RUN_TASK = sql<FactsRow & { readonly metadata: string }>(
   `SELECT ${FACTS}, metadata FROM tasks WHERE k = ?`,
 );
