@@ -170,7 +170,7 @@ describe('a message to a task', () => {
     const task = await client.submit('work');
     const refusal = await refusalOf(client.send('hurry', { taskId: task.id }));
     expect(refusal.code).toBe(-32004);
-    expect(refusal.message).toContain('being worked on');
+    expect(refusal.message).toContain('accepts no message while it works');
     const watching = await client.subscribe(task.id);
     (await gate.started('work')).end();
     await watching.rest();

@@ -123,6 +123,7 @@ export const createFakeService = (): FakeService => {
       return items(admit(caller, request), lastEventId, text, signal);
     },
     get: async (caller, id) => find(caller, id),
+    peek: async (caller, id) => find(caller, id),
     list: async (caller, { limit }) => {
       const own = [...tasks.values()].filter(({ owner, tenant }) => owner === caller.owner && tenant === caller.tenant);
       return { tasks: own.slice(0, limit), total: own.length, ...(own.length > limit && { next: 'more' }) };

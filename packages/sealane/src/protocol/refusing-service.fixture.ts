@@ -15,6 +15,7 @@ export const nobody: TaskService = {
   send: refuse,
   stream: refuse,
   get: refuse,
+  peek: refuse,
   list: refuse,
   cancel: refuse,
   subscribe: refuse,

@@ -89,7 +89,7 @@ const particularAgentOf = async (
   caller: Caller,
   { registry, service }: Pick<ProtocolDeps, 'registry' | 'service'>,
 ): Promise<AgentEntry | undefined> =>
-  registry.list().some(isParticular) ? registry.find((await service.get(caller, taskId)).agent) : undefined;
+  registry.list().some(isParticular) ? registry.find((await service.peek(caller, taskId)).agent) : undefined;
 
 const isParticular = ({ inputModes, extensions }: AgentEntry): boolean =>
   !inputModes.includes('*/*') || extensions.length > 0;

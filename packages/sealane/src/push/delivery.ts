@@ -1,6 +1,6 @@
 import type { Event } from '#domain';
 import { isPassing, type PushConfig, pushConfigOf, type TaskIdentity } from '#engine';
-import type { PushConfigRecord, StoredTask, TaskStore } from '#store';
+import type { OutboxStore, PushConfigRecord, StoredTask } from '#store';
 
 import type { PushObserver, PushOutcome } from './push-observer.ts';
 import { taskAt } from './task-at.ts';
@@ -26,6 +26,7 @@ export type EncodePush = (news: PushNews) => Promise<PushBody | undefined>;
 /** An event, and the webhook to which it is owed. */
 export interface OwedNews {
   readonly webhook: PushConfigRecord;
+  readonly follower: number;
   readonly event: Event;
   readonly task: TaskIdentity;
 }
@@ -40,13 +41,13 @@ export type Deliver = (
 ) => Promise<PushOutcome | undefined>;
 
 export const createDeliver = (options: {
-  readonly tasks: Pick<TaskStore, 'find' | 'read'>;
+  readonly outbox: Pick<OutboxStore, 'task' | 'log'>;
   readonly client: WebhookClient;
   readonly encode: EncodePush;
   readonly userAgent: string;
   readonly observers: readonly PushObserver[];
 }): Deliver => {
-  const { tasks, client, encode, userAgent, observers } = options;
+  const { outbox, client, encode, userAgent, observers } = options;
 
   const headersOf = (config: PushConfig, contentType: string): Record<string, string> => {
     const authorization = authorizationOf(config);
@@ -59,7 +60,7 @@ export const createDeliver = (options: {
     };
   };
 
-  return async ({ webhook, event, task }, { isRepeated, signal }) => {
+  return async ({ webhook, follower, event, task }, { isRepeated, signal }) => {
     const taskId = task.id;
     const config = pushConfigOf(webhook);
     const tell = (outcome: PushOutcome, facts: { status?: number; why?: string } = {}): PushOutcome => {
@@ -70,7 +71,7 @@ export const createDeliver = (options: {
       return outcome;
     };
     try {
-      const news = await encode({ config, event, task, taskThen: () => taskAt(tasks, taskId, event.seq) });
+      const news = await encode({ config, event, task, taskThen: () => taskAt(outbox, follower, event.seq) });
       if (!news) return undefined;
       const headers = { ...headersOf(config, news.contentType), 'webhook-id': `${taskId}.${event.seq}` };
       const answer = await client.post({ url: config.url, headers, body: news.body }, signal);

@@ -1,21 +1,24 @@
 import { type Event, fold, type TaskSnapshot } from '#domain';
 import { logPages } from '#engine';
-import type { StoredTask, TaskId, TaskStore } from '#store';
+import type { OutboxStore, StoredTask } from '#store';
 
 /**
  * A task as it was after one of its events. The latest state is stored; an earlier one is folded from the log. So a
  * receiver that gets whole tasks sees each state once, however late the delivery is.
  */
 export const taskAt = async (
-  tasks: Pick<TaskStore, 'find' | 'read'>,
-  id: TaskId,
+  outbox: Pick<OutboxStore, 'task' | 'log'>,
+  follower: number,
   seq: number,
 ): Promise<StoredTask | undefined> => {
-  const task = await tasks.find('all', id);
+  const task = await outbox.task(follower);
   if (!task || task.seq <= seq) return task;
   let snapshot: TaskSnapshot | undefined;
   let last: Event | undefined;
-  for await (const page of logPages(tasks, 'all', id, { after: 0, last: seq })) {
+  const log = {
+    read: (_scope: unknown, _id: string, after: number, limit: number) => outbox.log(follower, after, limit),
+  };
+  for await (const page of logPages(log, 'all', task.id, { after: 0, last: seq })) {
     snapshot = fold(snapshot, page);
     last = page.at(-1);
   }

@@ -39,7 +39,7 @@ interface Told {
  * event: whatever its outcome, the next event follows.
  */
 export const createWebhookFollower = (options: {
-  readonly storage: Pick<Storage, 'outbox' | 'tasks' | 'pushConfigs'>;
+  readonly storage: Pick<Storage, 'outbox' | 'pushConfigs'>;
   readonly encode: EncodePush;
   readonly guard: TargetGuard;
   readonly userAgent: string;
@@ -47,10 +47,10 @@ export const createWebhookFollower = (options: {
   readonly settings?: Partial<PushSettings>;
 }): FollowerHandler<'webhook'> => {
   const { observers = [] } = options;
-  const { outbox, tasks, pushConfigs } = options.storage;
+  const { outbox, pushConfigs } = options.storage;
   const pace: PushSettings = { ...DEFAULT_PUSH_SETTINGS, ...options.settings };
   const client = createWebhookClient({ guard: options.guard, timeoutMs: pace.timeoutMs });
-  const deliver = createDeliver({ ...options, observers, tasks, client });
+  const deliver = createDeliver({ ...options, observers, outbox, client });
 
   const tell = async (webhook: PushConfigRecord, range: OwedRange, { signal, patiently }: HandlerIo): Promise<Told> => {
     const { follower, firstSeq } = range;
@@ -61,7 +61,7 @@ export const createWebhookFollower = (options: {
     let { status } = webhook;
     const beganAt = performance.now();
     for (const event of owed.events) {
-      const news = { webhook, event, task: { id: owed.taskId, contextId: owed.contextId } };
+      const news = { webhook, follower, event, task: { id: owed.taskId, contextId: owed.contextId } };
       const outcome = await patiently(() => deliver(news, { isRepeated: status === 'failed', signal }));
       if (signal.aborted && outcome !== 'delivered') break;
       if (outcome !== undefined) status = outcome === 'delivered' ? 'active' : 'failed';

@@ -2,7 +2,7 @@ import type { Event, Seq } from '#domain';
 
 import type { FollowerKind, NewFollower, Subject } from './follower.ts';
 import type { Result } from './result.ts';
-import type { Admission, Admitted, InstanceId, Scope, TaskId } from './task-store.ts';
+import type { Admission, Admitted, InstanceId, Scope, StoredTask, TaskId } from './task-store.ts';
 
 /** What each kind of follower writes, in the step that records that events were handled. */
 export interface FollowerEffects {
@@ -103,6 +103,10 @@ export interface OutboxStore {
   }): Promise<readonly Owed<K>[]>;
   /** The events that are owed to a follower, from number `from` on. Only events of its class. */
   read(follower: number, from: Seq, limit: number): Promise<OwedEvents | undefined>;
+  /** The task that a follower follows, also when it was removed. By its key: its id may belong to another task now. */
+  task(follower: number): Promise<StoredTask | undefined>;
+  /** The log of that task after a number. */
+  log(follower: number, after: Seq, limit: number): Promise<readonly Event[]>;
   /**
    * Records what was handled and writes the effect of the kind, in one step. The claim holds for another `leaseMs`.
    * `lost`: the claim is void, and nothing was written. If the steps of the effect refuse, the caller gets their

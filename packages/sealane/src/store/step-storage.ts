@@ -115,6 +115,8 @@ export const createStepStorage = (driver: Driver): Storage => {
       // The driver's types know a step by its name. They cannot say that one step serves every kind.
       claim: (request) => driver.write('claimOwed', request) as Promise<never>,
       read: (follower, from, limit) => driver.read('readOwed', follower, from, limit),
+      task: (follower) => driver.read('followedTask', follower),
+      log: (follower, after, limit) => driver.read('followedLog', follower, after, limit),
       advance: (claim, handled, leaseMs, effect) =>
         driver.write('advanceOwed', claim, handled, leaseMs, effect) as Promise<never>,
       onOwed: (listener) => driver.onOwed(listener),

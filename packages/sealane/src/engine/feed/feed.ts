@@ -149,7 +149,17 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
             yield ready;
             continue;
           }
-          if (entry.isGone) return;
+          if (entry.isGone) {
+            const rest = await store.read(scope, id, cursor, pageSize);
+            // By now the name may belong to another task: then these may be its events.
+            if (rest.length === 0 || (await store.peek(scope, id)) !== undefined) return;
+            for (const event of rest) {
+              cursor = event.seq;
+              yield { event, frames: new Map() };
+            }
+            pageSize = nextPageSize(rest);
+            continue;
+          }
           if (seenHints !== entry.hints || (entry.recent.last?.seq ?? 0) > cursor) {
             seenHints = entry.hints;
             const page = await store.read(scope, id, cursor, pageSize);

@@ -149,6 +149,8 @@ export const createTaskService = (parts: EngineParts): TaskService => {
 
     get: requireTask,
 
+    peek: requireFacts,
+
     list: (caller, request) => store.list(scopeOf(caller), { ...request, order: 'updated' }),
 
     cancel: async (caller, id) => {

@@ -124,6 +124,8 @@ export interface TaskService {
     options?: { readonly lastEventId?: Seq; readonly signal?: AbortSignal },
   ): Promise<AsyncIterable<StreamItem>>;
   get(caller: Caller, id: string): Promise<StoredTask>;
+  /** The same without the content: costs the same for a short task and for a long one. */
+  peek(caller: Caller, id: string): Promise<TaskFacts>;
   list(caller: Caller, request: ListRequest): Promise<Page>;
   /** Resolves when the task has ended, or with the task as it is when the run does not end within the grace period. */
   cancel(caller: Caller, id: string): Promise<StoredTask>;

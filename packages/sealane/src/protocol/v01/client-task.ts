@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 import { SealaneError } from '#domain';
 import type { Caller, TaskService } from '#engine';
-import type { StoredTask } from '#store';
+import type { TaskFacts } from '#store';
 
 import type { CallContext } from '../dialect.ts';
 import { isObject, MAX_ID_LENGTH } from '../field-reader.ts';
@@ -26,13 +26,9 @@ export const uuidOf = (facts: readonly (string | null)[]): string => {
 };
 
 /** The task that a caller has given this name. */
-export const findNamed = async (
-  service: TaskService,
-  caller: Caller,
-  name: string,
-): Promise<StoredTask | undefined> => {
+export const findNamed = async (service: TaskService, caller: Caller, name: string): Promise<TaskFacts | undefined> => {
   try {
-    return await service.get(caller, taskIdOf(caller, name));
+    return await service.peek(caller, taskIdOf(caller, name));
   } catch (error) {
     if (error instanceof SealaneError && error.code === 'task-not-found') return undefined;
     throw error;

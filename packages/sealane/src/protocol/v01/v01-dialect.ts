@@ -28,7 +28,7 @@ export const createV01Dialect = (deps: ProtocolDeps): Dialect => {
 
   /** The task that a caller means: one that it named itself, or any other of its tasks by id. */
   const requireTask = async (caller: Caller, name: string): Promise<StoredTask> =>
-    (await findNamed(service, caller, name)) ?? (await service.get(caller, name));
+    service.get(caller, (await findNamed(service, caller, name))?.id ?? name);
 
   const findTask = async (caller: Caller, name: string): Promise<StoredTask | undefined> => {
     try {

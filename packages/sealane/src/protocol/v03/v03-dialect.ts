@@ -53,7 +53,7 @@ export const createV03Dialect = (deps: ProtocolDeps): Dialect => {
     const { id } = decodeTaskParams(params);
     const caller = callerOf(context, undefined);
     // 1.0 lets a cancel be repeated; before it, an ended task is an ended task.
-    if ((await service.get(caller, id)).state === 'canceled') {
+    if ((await service.peek(caller, id)).state === 'canceled') {
       throw new SealaneError('task-not-cancelable', `Task "${id}" has been canceled before.`, {
         facts: { taskId: id },
       });

@@ -34,6 +34,7 @@ const named = (text: string, answers: boolean): Prepared => ({
 
 const withoutBraces = (text: string): string =>
   text
+    .replaceAll('{position}', 'strpos')
     .replaceAll('{lock-free}', 'FOR UPDATE SKIP LOCKED')
     .replaceAll('{lock}', 'FOR UPDATE')
     .replaceAll('{share-lock}', 'FOR SHARE')

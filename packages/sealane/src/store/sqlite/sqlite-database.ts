@@ -143,6 +143,7 @@ export const inSqlite = (text: string): string =>
     .replaceAll('{key}', 'INTEGER PRIMARY KEY')
     .replaceAll('{given-key}', 'INTEGER PRIMARY KEY')
     .replaceAll('{rowless}', 'WITHOUT ROWID')
+    .replaceAll('{position}', 'instr')
     .replaceAll('{lock-free}', '')
     .replaceAll('{lock}', '')
     .replaceAll('{share-lock}', '')

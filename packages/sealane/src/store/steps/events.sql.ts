@@ -14,6 +14,9 @@ const IS_NO_CHUNK = `substr(data, 1, ${CHUNK_TEXT.length}) <> '${CHUNK_TEXT}'`;
 /** The same without the chunks of artifacts. */
 export const STATES_AFTER = sql<EventRow>(`
   SELECT seq, at, data FROM events WHERE task = ? AND seq > ? AND ${IS_NO_CHUNK} ORDER BY seq LIMIT ?`);
+/** A row if a text stands anywhere in the events after a number, chunks left out. */
+export const IN_STATES = sql<{ seq: number }>(`
+  SELECT seq FROM events WHERE task = ? AND seq > ? AND ${IS_NO_CHUNK} AND {position}(data, ?) > 0 LIMIT 1`);
 /** The last event with a state before a number. */
 export const STATE_BEFORE = sql<EventRow>(`
   SELECT seq, at, data FROM events WHERE task = ? AND seq < ? AND ${IS_NO_CHUNK} ORDER BY seq DESC LIMIT 1`);

@@ -6,11 +6,12 @@ import { startedRun } from './admission.ts';
 import { commitEvents } from './commit-events.ts';
 import { takeConditions } from './conditions/index.ts';
 import { enterLane, turnIn } from './enter-lane.ts';
+import { IN_STATES } from './events.sql.ts';
 import { HEAD, LOCK_HEAD, NEXT_TURN, SIZES, TELL_RUN } from './heads.sql.ts';
 import { LANE_BY_KEY, LOCK_LANE, TURN } from './lanes.sql.ts';
 import { first, refuse, StepConflict, type Steps, wake } from './step.ts';
 import { messagesOf, reloadTask, visibleTask } from './task-view.ts';
-import { type FactsRow, inGroup, RUN_TASK, SET_TURNS } from './tasks.sql.ts';
+import { type FactsRow, IN_HISTORY, inGroup, RUN_TASK, SET_TURNS } from './tasks.sql.ts';
 import { addWebhook, placeFor } from './webhooks.ts';
 
 /** Takes a message to an existing task: as its next turn, or for its live run. */
@@ -32,6 +33,8 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
   yield* first(LOCK_HEAD, seen.k);
   // Before this step got the locks, another call may have sent the same message or answered the question.
   const row = yield* visibleTask(scope, id);
+  // A task of this name that came after the one that was seen: its lane and head are not locked.
+  if (row && row.k !== seen.k) throw new StepConflict();
   if (!row) return refused({ ok: false, why: 'absent' });
   const isNews = (yield* first(HEAD, row.k))?.seq !== seenSeq;
   if (isNews && (yield* isKnown(row, followUp.message))) {
@@ -45,6 +48,10 @@ export function* follow(followUp: FollowUp): Steps<Result<Admitted>> {
 
 /** Careless clients use one messageId for several messages. What they say must not be lost, so the parts count, too. */
 function* isKnown(row: FactsRow, message: Message): Steps<boolean> {
+  // Nearly every message is new. A long conversation is parsed only where this id stands in it.
+  const id = `"messageId":${JSON.stringify(message.messageId)}`;
+  const isThere = (yield* first(IN_HISTORY, row.k, id)) ?? (yield* first(IN_STATES, row.k, row.folded, id));
+  if (!isThere) return false;
   const words = JSON.stringify(message.parts);
   return (yield* messagesOf(row)).some(
     (known) => known.messageId === message.messageId && JSON.stringify(known.parts) === words,

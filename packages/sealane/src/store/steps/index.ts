@@ -74,6 +74,8 @@ export const READS = {
   listPushConfigs: webhooks.listPushConfigs,
   pushConfigAt: webhooks.pushConfigAt,
   readOwed: outbox.readOwed,
+  followedTask: outbox.followedTask,
+  followedLog: outbox.followedLog,
   overdue: records.overdue,
   counts: records.counts,
 } as const;

@@ -1,4 +1,4 @@
-import { EVENT_CLASSES, type EventClass, eventsOfClass, type Seq, type State } from '#domain';
+import { type Event, EVENT_CLASSES, type EventClass, eventsOfClass, type Seq, type State } from '#domain';
 
 import type { FollowerKind } from '../follower.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   OwedRange,
 } from '../outbox-store.ts';
 import type { Result } from '../result.ts';
-import type { InstanceId } from '../task-store.ts';
+import type { InstanceId, StoredTask } from '../task-store.ts';
 import { eventOf } from './event-text.ts';
 import { EVENTS_AFTER, STATE_BEFORE, STATES_AFTER } from './events.sql.ts';
 import { FOLLOWERS } from './followers/index.ts';
@@ -36,6 +36,7 @@ import {
 } from './outbox.sql.ts';
 import { CLASS_BITS } from './owe.ts';
 import { all, first, type Steps, undoPoint } from './step.ts';
+import { reloadTask, rowsAfter } from './task-view.ts';
 import { FACTS_BY_KEY } from './tasks.sql.ts';
 
 /** The most followers that one claim takes. The others stay due, for the next claim. */
@@ -136,6 +137,19 @@ export function* readOwed(follower: number, from: Seq, limit: number): Steps<Owe
     taskId: task.removed_id ?? task.id,
     contextId: task.context_id,
   };
+}
+
+/** The task of a follower, under the id that it had when the follower was added. */
+export function* followedTask(follower: number): Steps<StoredTask | undefined> {
+  const row = yield* first(FOLLOWER, follower);
+  const facts = row && (yield* first(FACTS_BY_KEY, row.subject));
+  if (!facts) return undefined;
+  return { ...(yield* reloadTask(facts.k)), id: facts.removed_id ?? facts.id };
+}
+
+export function* followedLog(follower: number, after: Seq, limit: number): Steps<readonly Event[]> {
+  const row = yield* first(FOLLOWER, follower);
+  return row ? (yield* rowsAfter(row.subject, after, limit)).map(eventOf) : [];
 }
 
 const classOf = ({ events }: FollowerRow): EventClass =>

@@ -6,7 +6,7 @@ import { DELETE_HEAD, HEAD } from './heads.sql.ts';
 import { DROP_FOLLOWERS_OF, OWED_OF } from './outbox.sql.ts';
 import { first, type Steps, wake } from './step.ts';
 import { visibleTask } from './task-view.ts';
-import { DELETE_IDEMPOTENCY, DELETE_TASK, HIDE_TASK } from './tasks.sql.ts';
+import { DELETE_IDEMPOTENCY, DELETE_TASK, FACTS_BY_KEY, HIDE_TASK } from './tasks.sql.ts';
 import { DELETE_WEBHOOKS } from './webhooks.sql.ts';
 
 /**
@@ -17,6 +17,8 @@ export function* remove(scope: Scope, id: TaskId, at: Instant): Steps<Result<Rem
   const row = yield* visibleTask(scope, id);
   if (!row) return { ok: false, why: 'absent' };
   const turn = yield* lockedTurn(row);
+  // Another call may have removed the task between the look and the lock.
+  if ((yield* first(FACTS_BY_KEY, row.k))?.removed_id !== null) return { ok: false, why: 'absent' };
   if (turn && turn.holder !== null) return { ok: false, why: 'busy' };
   const isOpen = (yield* first(HEAD, row.k))?.ended === 0;
   const ended = isOpen ? yield* cancelNow(row, turn, at) : undefined;

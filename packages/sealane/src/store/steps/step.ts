@@ -13,9 +13,10 @@ export type Row = Readonly<Record<string, Param>>;
  * - `{share-lock}` locks them only against changes;
  * - `{lock-free}` locks them, and skips rows that other steps have locked;
  * - `{new-key}` answers the key of an inserted row as `k`;
- * - `{changed}` answers a row if there was a row to change.
+ * - `{changed}` answers a row if there was a row to change;
+ * - `{position}(text, part)` is where a part stands in a text, from 1, or 0.
  *
- * The last two are cheaper than RETURNING in a driver that knows the answer anyway. `now_ms()` is the database's clock.
+ * `{new-key}` and `{changed}` are cheaper than RETURNING in a driver that knows the answer anyway. `now_ms()` is the database's clock.
  */
 export interface Statement<R extends object = object> {
   readonly text: string;

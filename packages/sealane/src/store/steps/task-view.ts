@@ -4,11 +4,12 @@ import type { Instant, Scope, StoredTask, TaskFacts } from '../task-store.ts';
 import { type Content, contentOf } from './content.ts';
 import { eventOf, type EventRow } from './event-text.ts';
 import { EVENTS_AFTER, STATES_AFTER } from './events.sql.ts';
-import { HEAD, LOCK_HEAD } from './heads.sql.ts';
+import { LOCK_HEAD } from './heads.sql.ts';
 import { TURN, TURNS_AHEAD } from './lanes.sql.ts';
 import { all, first, type Steps } from './step.ts';
 import {
   FACTS_BY_ID,
+  FACTS_BY_KEY,
   type FactsRow,
   HISTORY_OF,
   inGroup,
@@ -52,7 +53,8 @@ export function* lockedTask(scope: Scope, id: string): Steps<FactsRow | undefine
   const row = yield* visibleTask(scope, id);
   if (!row) return undefined;
   yield* first(LOCK_HEAD, row.k);
-  return (yield* first(HEAD, row.k)) && row;
+  const now = yield* first(FACTS_BY_KEY, row.k);
+  return now?.removed_id === null ? now : undefined;
 }
 
 /** The task without its content, with the number of its last event, from one snapshot. */

@@ -57,6 +57,8 @@ export const RUN_TASK = sql<FactsRow & { readonly metadata: string }>(
   `SELECT ${FACTS}, metadata FROM tasks WHERE k = ?`,
 );
 export const HISTORY_OF = sql<{ history: string }>(`SELECT history FROM tasks WHERE k = ?`);
+/** A row if a text stands anywhere in the history. */
+export const IN_HISTORY = sql<{ k: number }>(`SELECT k FROM tasks WHERE k = ? AND {position}(history, ?) > 0`);
 /** How many tasks one statement reads. The number is fixed, so a list does not need a statement for each length. */
 export const GROUP = 8;
 export const GROUP_KEYS = Array.from({ length: GROUP }, () => '?').join(', ');

@@ -45,6 +45,22 @@ export const describeRemoving = ({ it, expect }: Suite): void => {
     expect(await c.log(waiting.id)).toEqual([]);
   });
 
+  it('of several removals at the same moment one removes the task, and its followers hear of it under its name', async (c) => {
+    const me = await c.instance();
+    const { task } = await c.admit({ followers: [probe(c, 'a', 'end')] });
+    const stores = [c.tasks, (c.neighbour ?? c.storage).tasks, c.tasks, (c.neighbour ?? c.storage).tasks];
+    const answers = await Promise.all(stores.map((tasks) => tasks.remove(c.scope, task.id, c.later())));
+    expect(answers.map(refusal).toSorted()).toEqual(['absent', 'absent', 'absent', 'accepted']);
+    const [owed] = await claimProbes(c, me);
+    const { follower } = owed?.ranges[0] ?? { follower: 0 };
+    const { outbox } = c.storage;
+    expect(await outbox.read(follower, 1, 9)).toMatchObject({ taskId: task.id, events: [{ seq: 2 }] });
+    // Also when another task has its name by now.
+    await c.admit({ id: task.id, isIdGiven: true, session: c.name('next') });
+    expect(await outbox.task(follower)).toMatchObject({ id: task.id, state: 'canceled', seq: 2 });
+    expect(kindsOf(await outbox.log(follower, 0, 9))).toEqual(['task-admitted', 'turn-ended']);
+  });
+
   it('the log of a task that was removed while it was open is there for a moment, also when another took its id', async (c) => {
     const { task } = await c.admit();
     accepted(await c.tasks.remove(c.scope, task.id, c.later()));
