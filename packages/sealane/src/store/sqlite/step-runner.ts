@@ -30,18 +30,21 @@ const compile = (database: DatabaseSync, { text, locksOnly }: Statement, record:
   const own = inSqlite(text);
   const statement = database.prepare(own);
   if (/^\s*SELECT\b/i.test(own)) return (...params) => statement.all(...params);
-  if (!countsOnly.test(text)) {
+  if (/\bRETURNING\b/.test(own)) {
     return (...params) => {
       record(own, params);
       return statement.all(...params);
     };
   }
+  const isCounted = countsOnly.test(text);
   return (...params) => {
     record(own, params);
     const { changes, lastInsertRowid } = statement.run(...params);
-    return changes === 0 ? [] : [{ k: Number(lastInsertRowid) }];
+    return isCounted && changes > 0 ? [{ k: Number(lastInsertRowid) }] : NO_ROWS;
   };
 };
+
+const NO_ROWS: readonly object[] = [];
 
 /**
  * Executes calls on a connection, one after the other, and keeps every statement prepared. `changed` collects the

@@ -1,8 +1,8 @@
 import { canMove, type Event, isTerminal, type NewEvent, type State } from '#domain';
 
 import type { Instant } from '../task-store.ts';
-import { contentOf } from './content.ts';
-import { isoOf, numbered, textOfEvent } from './event-text.ts';
+import { foldInto } from './content.ts';
+import { eventOf, isoOf, numbered, textOfEvent } from './event-text.ts';
 import { INSERT_EVENT, INSERT_TWO_EVENTS } from './events.sql.ts';
 import { type HeadRow, SET_HEAD_FOLDED } from './heads.sql.ts';
 import { owe } from './owe.ts';
@@ -162,7 +162,11 @@ function* foldTask(
   if (!row) throw new Error(`Task ${task} disappeared inside the step that writes it.`);
   const before = isNew ? undefined : (row.status_state as State);
   if (before !== undefined) requireMoves(before, newEvents(committed));
-  const folded = { ...row, ...contentOf(row, yield* rowsAfter(task, row.folded)) };
+  // The new events are at hand: only those before them are read.
+  const firstSeq = committed[0]?.seq ?? 1;
+  const last = committed.at(-1)?.seq ?? row.folded;
+  const earlier = (yield* rowsAfter(task, row.folded, Math.max(0, firstSeq - 1 - row.folded))).map(eventOf);
+  const folded = { ...row, ...foldInto(row, [...earlier, ...committed], last) };
   const open = openFlag(folded.status_state);
   const updated_at = lastReport(committed)?.at ?? row.updated_at;
   const { status_state, status_message, status_timestamp } = folded;

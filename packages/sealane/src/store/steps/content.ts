@@ -1,4 +1,4 @@
-import { fold, type State, type TaskSnapshot } from '#domain';
+import { type Event, fold, type Seq, type State, type TaskSnapshot } from '#domain';
 
 import { CHUNK_TEXT, eventOf, type EventRow } from './event-text.ts';
 import type { TaskRow } from './tasks.sql.ts';
@@ -13,8 +13,13 @@ export type Content = Pick<
 export const contentOf = (row: TaskRow, tail: readonly EventRow[], withArtifacts = true): Content => {
   const last = tail.at(-1);
   if (!last) return row;
-  const events = withArtifacts ? tail : tail.filter(({ data }) => !data.startsWith(CHUNK_TEXT));
-  const snapshot = fold(snapshotOf(row), events.map(eventOf));
+  const rows = withArtifacts ? tail : tail.filter(({ data }) => !data.startsWith(CHUNK_TEXT));
+  return foldInto(row, rows.map(eventOf), last.seq);
+};
+
+/** The same with events that need not be read. `folded` is the number of the last event. */
+export const foldInto = (row: TaskRow, events: readonly Event[], folded: Seq): Content => {
+  const snapshot = fold(snapshotOf(row), events);
   return {
     status_state: snapshot.state,
     status_message: snapshot.statusMessage ? JSON.stringify(snapshot.statusMessage) : null,
@@ -22,7 +27,7 @@ export const contentOf = (row: TaskRow, tail: readonly EventRow[], withArtifacts
     artifacts: JSON.stringify(snapshot.artifacts),
     history: JSON.stringify(snapshot.history),
     metadata: JSON.stringify(snapshot.metadata),
-    folded: last.seq,
+    folded,
   };
 };
 

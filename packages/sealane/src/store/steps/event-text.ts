@@ -25,7 +25,10 @@ export const isoOf = (at: Instant): string => {
  * The text of an event in the log. The kind comes first, so that a statement recognises a chunk by its first
  * characters.
  */
-export const textOfEvent = (event: NewEvent): string => JSON.stringify(Object.assign({ kind: event.kind }, event));
+export const textOfEvent = (event: NewEvent): string => {
+  const [first] = Object.keys(event);
+  return JSON.stringify(first === 'kind' ? event : Object.assign({ kind: event.kind }, event));
+};
 
 /** How the text of a chunk begins. */
 export const CHUNK_TEXT = '{"kind":"artifact-added"';
