@@ -15,6 +15,15 @@ export { runIdOf } from './run-id.ts';
 export type { ErrorCode, ErrorDetails } from './sealane-error.ts';
 export { SealaneError } from './sealane-error.ts';
 export type { State } from './state.ts';
-export { canMove, isInterrupted, isTerminal, OPEN_STATES, STATES, TERMINAL_STATES, TRANSITIONS } from './state.ts';
+export {
+  canMove,
+  isInterrupted,
+  isSettled,
+  isTerminal,
+  OPEN_STATES,
+  STATES,
+  TERMINAL_STATES,
+  TRANSITIONS,
+} from './state.ts';
 export type { TaskSnapshot } from './task-snapshot.ts';
 export { fold } from './task.ts';

@@ -34,6 +34,9 @@ export const isTerminal = (state: State): boolean => TRANSITIONS[state].length =
 /** The agent waits for the caller; no turn of the task is in a lane unless a live run asked. */
 export const isInterrupted = (state: State): boolean => state === 'input-required' || state === 'auth-required';
 
+/** No turn of the task works: it has ended, or waits for its caller. */
+export const isSettled = (state: State): boolean => isTerminal(state) || isInterrupted(state);
+
 /** Staying where one is is a report, not a move, and always allowed while the task is open. */
 export const canMove = (from: State, to: State): boolean =>
   from === to ? !isTerminal(from) : TRANSITIONS[from].includes(to);

@@ -1,4 +1,4 @@
-import { type Event, isInterrupted, isTerminal } from '#domain';
+import { type Event, isSettled } from '#domain';
 import type { PushConfig } from '#engine';
 import type { StoredTask } from '#store';
 
@@ -37,7 +37,7 @@ const isTurningPoint = ({ event }: Event): boolean => {
     case 'run-started':
       return event.attempt === 1;
     case 'status-reported':
-      return isInterrupted(event.state) || isTerminal(event.state);
+      return isSettled(event.state);
     case 'artifact-added':
     case 'cancel-requested':
     case 'run-lost':

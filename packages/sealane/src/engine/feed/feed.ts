@@ -1,4 +1,4 @@
-import { BriefMap, type Event, isInterrupted, isTerminal, type Seq } from '#domain';
+import { BriefMap, type Event, isSettled, type Seq } from '#domain';
 import type { Scope, StoredTask, TaskId, TaskStore } from '#store';
 
 import { FIRST_PAGE, nextPageSize } from './log-pages.ts';
@@ -101,8 +101,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
     const facts = await store.peek(scope, id).catch(() => null);
     if (facts === null) return;
     if (facts === undefined) await settleWaiters(id, entry, Number.MAX_SAFE_INTEGER, undefined);
-    else if (isTerminal(facts.state) || isInterrupted(facts.state))
-      await settleWaiters(id, entry, facts.seq, undefined);
+    else if (isSettled(facts.state)) await settleWaiters(id, entry, facts.seq, undefined);
   };
 
   /** One timer for all waiting calls, while there are any. */
@@ -280,5 +279,4 @@ const sleep = (entry: Entry, ms: number, signal: AbortSignal): Promise<boolean> 
     signal.addEventListener('abort', giveUp, { once: true });
   });
 
-const settles = ({ event }: Event): boolean =>
-  event.kind !== 'artifact-added' && (isTerminal(event.state) || isInterrupted(event.state));
+const settles = ({ event }: Event): boolean => event.kind !== 'artifact-added' && isSettled(event.state);

@@ -1,4 +1,4 @@
-import { type Event, isInterrupted, isTerminal, SealaneError, type Seq } from '#domain';
+import { type Event, isSettled, isTerminal, SealaneError, type Seq } from '#domain';
 import type { Finished, Scope, StoredTask, TaskFacts } from '#store';
 
 import { directReplyOf } from './direct-reply.ts';
@@ -55,8 +55,6 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     parts.observer.taskEnded?.({ agent: task.agent, taskId: id, state: task.state, reason: 'canceled' });
   };
 
-  const isSettled = (task: StoredTask): boolean => isTerminal(task.state) || isInterrupted(task.state);
-
   /** Answers the task when its turn has ended or asks something, or the task as it is when the time is up. */
   const awaitSettled = async (caller: Caller, task: StoredTask, options: Waiting): Promise<StoredTask> => {
     const settled = await feed.settled(scopeOf(caller), task.id, task.seq, options);
@@ -105,7 +103,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
     task: StoredTask,
     options: Waiting,
   ): AsyncGenerator<StreamItem, void, undefined> {
-    const settled = isSettled(task) ? task : await awaitSettled(caller, task, options);
+    const settled = isSettled(task.state) ? task : await awaitSettled(caller, task, options);
     const message = directReplyOf(settled);
     yield message ? { kind: 'message', message } : { kind: 'task', seq: settled.seq, task: settled };
   }
@@ -124,7 +122,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
   return {
     send: async (caller, request, { wait, waitMs = settings.waitMs, signal = never() }) => {
       const { task, again, isCurrent } = await takeIn(caller, request);
-      const isDone = (again && isSettled(task)) || (!wait && !task.direct);
+      const isDone = (again && isSettled(task.state)) || (!wait && !task.direct);
       const settled = isDone ? task : await awaitSettled(caller, task, { waitMs, signal, isCurrent });
       const message = directReplyOf(settled);
       return message ? { kind: 'message', message } : { kind: 'task', task: settled };
@@ -135,7 +133,7 @@ export const createTaskService = (parts: EngineParts): TaskService => {
       if (task.direct) return directStream(caller, task, { waitMs: settings.waitMs, signal, isCurrent });
       const reader = feed.attach(scopeOf(caller), task.id);
       const resumeAt = again && lastEventId !== undefined ? checkedEventId(lastEventId, task) : undefined;
-      if (again && isSettled(task) && (resumeAt === undefined || resumeAt === task.seq)) {
+      if (again && isSettled(task.state) && (resumeAt === undefined || resumeAt === task.seq)) {
         reader[Symbol.dispose]();
         return once(resumeAt === undefined ? { kind: 'task', seq: task.seq, task } : undefined);
       }

@@ -10,7 +10,8 @@ import { first, type Steps, wake } from './step.ts';
 import { viewOfRow, visibleTask } from './task-view.ts';
 import { type FactsRow, STATE_OF } from './tasks.sql.ts';
 
-const CANCELED: NewEvent = { kind: 'turn-ended', state: 'canceled', reason: 'canceled' };
+/** The end of an open task that is canceled, or removed. */
+export const CANCELED: NewEvent = { kind: 'turn-ended', state: 'canceled', reason: 'canceled' };
 
 /**
  * Cancels a task. A turn that waits, or a question that no run works on, ends in this step. A live run gets an intent,
@@ -85,10 +86,4 @@ export function* endNow(
   if (turn && turn.holder === null) yield* leaveLane(turn);
   yield* wake(row.id);
   return { ok: true, value: { task: viewOfRow(committed.row), events: committed.events } };
-}
-
-/** Cancels a task that is removed while it is open. */
-export function* cancelNow(row: FactsRow, turn: TurnRow | undefined, at: Instant): Steps<Finished | undefined> {
-  const ended = yield* endNow(row, turn, CANCELED, at);
-  return ended.ok ? ended.value : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Result } from '../result.ts';
 import type { Instant, Removed, Scope, TaskId } from '../task-store.ts';
-import { cancelNow, lockedTurn } from './end-task.ts';
+import { CANCELED, endNow, lockedTurn } from './end-task.ts';
 import { DELETE_EVENTS } from './events.sql.ts';
 import { DELETE_HEAD, HEAD } from './heads.sql.ts';
 import { DROP_FOLLOWERS_OF, OWED_OF } from './outbox.sql.ts';
@@ -21,7 +21,8 @@ export function* remove(scope: Scope, id: TaskId, at: Instant): Steps<Result<Rem
   if ((yield* first(FACTS_BY_KEY, row.k))?.removed_id !== null) return { ok: false, why: 'absent' };
   if (turn && turn.holder !== null) return { ok: false, why: 'busy' };
   const isOpen = (yield* first(HEAD, row.k))?.ended === 0;
-  const ended = isOpen ? yield* cancelNow(row, turn, at) : undefined;
+  const canceled = isOpen ? yield* endNow(row, turn, CANCELED, at) : undefined;
+  const ended = canceled?.ok ? canceled.value : undefined;
   yield* first(DELETE_IDEMPOTENCY, row.id);
   // Readers on other instances learn of the end from the log, so the log must stay for a while.
   if (ended || (yield* first(OWED_OF, 'task', row.k))) yield* first(HIDE_TASK, row.k);
