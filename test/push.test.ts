@@ -38,7 +38,7 @@ describe('a webhook', () => {
     expect(told.length).toBeGreaterThan(30);
     for (const [index, { headers, text }] of told.entries()) {
       expect(headers).toEqual({
-        'webhook-id': `${task.id}.${index + 1}`,
+        'webhook-id': expect.stringMatching(new RegExp(`^${task.id}\\.\\d+\\.${index + 1}$`)),
         'content-type': 'application/a2a+json',
         'content-length': String(Buffer.byteLength(text)),
         authorization: 'Bearer the-credentials',

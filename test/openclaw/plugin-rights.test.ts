@@ -112,7 +112,9 @@ describe('a command that needs an approval', () => {
     await eventually(async () =>
       expect(statusTextOf(await caller.get(task.id))).toContain('waits for the approval of an operator of OpenClaw'),
     );
-    expect((await refusalOf(caller.send('I approve it.', { taskId: task.id }))).message).toContain('accepts no message while it works');
+    expect((await refusalOf(caller.send('I approve it.', { taskId: task.id }))).message).toContain(
+      'accepts no message while it works',
+    );
     expect(existsSync(file('approved'))).toBe(false);
     await operator.request('exec.approval.resolve', { id, decision: 'allow-once' });
     await eventually(async () => expect((await caller.get(task.id)).status.state).toBe('TASK_STATE_COMPLETED'), 30_000);

@@ -27,6 +27,8 @@ export type EncodePush = (news: PushNews) => Promise<PushBody | undefined>;
 export interface OwedNews {
   readonly webhook: PushConfigRecord;
   readonly follower: number;
+  /** Tells two tasks apart that had the same id, one after the other. */
+  readonly life: number;
   readonly event: Event;
   readonly task: TaskIdentity;
 }
@@ -60,7 +62,7 @@ export const createDeliver = (options: {
     };
   };
 
-  return async ({ webhook, follower, event, task }, { isRepeated, signal }) => {
+  return async ({ webhook, follower, life, event, task }, { isRepeated, signal }) => {
     const taskId = task.id;
     const config = pushConfigOf(webhook);
     const tell = (outcome: PushOutcome, facts: { status?: number; why?: string } = {}): PushOutcome => {
@@ -73,7 +75,7 @@ export const createDeliver = (options: {
     try {
       const news = await encode({ config, event, task, taskThen: () => taskAt(outbox, follower, event.seq) });
       if (!news) return undefined;
-      const headers = { ...headersOf(config, news.contentType), 'webhook-id': `${taskId}.${event.seq}` };
+      const headers = { ...headersOf(config, news.contentType), 'webhook-id': `${taskId}.${life}.${event.seq}` };
       const answer = await client.post({ url: config.url, headers, body: news.body }, signal);
       if (answer.kind !== 'answered') return tell(answer.kind, { why: answer.why });
       const { status } = answer;

@@ -61,7 +61,13 @@ export const createWebhookFollower = (options: {
     let { status } = webhook;
     const beganAt = performance.now();
     for (const event of owed.events) {
-      const news = { webhook, follower, event, task: { id: owed.taskId, contextId: owed.contextId } };
+      const news = {
+        webhook,
+        follower,
+        life: range.subject.key,
+        event,
+        task: { id: owed.taskId, contextId: owed.contextId },
+      };
       const outcome = await patiently(() => deliver(news, { isRepeated: status === 'failed', signal }));
       if (signal.aborted && outcome !== 'delivered') break;
       if (outcome !== undefined) status = outcome === 'delivered' ? 'active' : 'failed';

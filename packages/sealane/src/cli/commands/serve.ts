@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
 import type { Command } from 'commander';
 
@@ -140,7 +141,15 @@ const explainStart = (error: unknown, { host, port, grpcPort, dataDir }: Config)
       next: typed('serve', '--host', '127.0.0.1'),
     });
   if (error instanceof SealaneError && error.code === 'store-locked') {
-    const { pid } = error.facts;
+    const { pid, file, instances } = error.facts;
+    // The lock of another Sealane names its file. Other locks have words of their own.
+    if (file === undefined) {
+      const next =
+        instances === undefined
+          ? `fuser -v ${join(dataDir, 'sealane.db')}   # shows the process that has the lock`
+          : `${typed('serve')}   # again, when the other instances are stopped`;
+      return new CliError('store-locked', error.message, { cause: error, next });
+    }
     return new CliError(
       'store-locked',
       `The data folder ${dataDir} is in use${pid === undefined ? '' : ` by process ${pid}`}.`,

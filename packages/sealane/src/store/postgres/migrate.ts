@@ -80,6 +80,7 @@ const refuseBesideOthers = async (client: Client, place: string): Promise<void> 
     `${place} is used by ${count} running instance${count === 1 ? '' : 's'} of an earlier version of Sealane, and this ` +
       'version must change the tables. Stop all instances, then start this version. After a crash, wait ' +
       `${Math.ceil(leftMs / 1000)} s first. Nothing was changed.`,
+    { facts: { instances: String(count) } },
   );
 };
 
