@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 import { LONG } from './vitest.long.ts';
+import { LongestFirst } from './vitest.longest-first.ts';
 import { patient, source } from './vitest.source.ts';
 
 /** Tests beside the source that start processes or search for a while: not for every save. */
@@ -28,6 +29,7 @@ export default defineConfig({
   test: {
     // Most tests wait for processes and disks: three at a time keep two cores busy.
     maxWorkers: Math.max(3, availableParallelism() - 1),
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         ...source,
