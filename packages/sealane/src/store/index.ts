@@ -50,6 +50,7 @@ export type {
   CancelRequest,
   ClaimedRun,
   Finished,
+  FinishedRun,
   FollowUp,
   InstanceId,
   Instant,

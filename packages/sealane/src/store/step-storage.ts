@@ -62,9 +62,9 @@ export const createStepStorage = (driver: Driver): Storage => {
       append: async (run, events, at) =>
         mapped(await driver.write('append', run, events, at), ({ seq }) => ({ events: committed(events, seq, at) })),
       remember: (run, ref) => driver.write('remember', run, ref),
-      finish: async (run, events, at, release) =>
-        mapped(await driver.write('finish', run, events, at, release), ({ seq, task }) => ({
-          task,
+      finish: async (run, events, at, release, isAwaited) =>
+        mapped(await driver.write('finish', run, events, at, release, isAwaited), ({ seq, task }) => ({
+          ...(task && { task }),
           events: committed(events, seq, at),
         })),
       release: (run, at, retryAt, isDrain) => driver.write('release', run, at, retryAt, isDrain),

@@ -207,6 +207,12 @@ export interface Appended {
   readonly events: readonly Event[];
 }
 
+/** What the end of a run wrote. The task is there unless the caller did not want it. */
+export interface FinishedRun {
+  readonly task?: StoredTask;
+  readonly events: readonly Event[];
+}
+
 export interface Finished {
   readonly task: StoredTask;
   readonly events: readonly Event[];
@@ -304,7 +310,14 @@ export interface TaskStore {
   /** Stores what the connector needs to find the run again. It is durable when the call resolves. */
   remember(run: RunToken, ref: JsonObject): Promise<Result<null>>;
   /** Ends the turn and folds the task. With `release`, the same step frees the lane. */
-  finish(run: RunToken, events: readonly NewEvent[], at: Instant, release: boolean): Promise<Result<Finished>>;
+  finish(
+    run: RunToken,
+    events: readonly NewEvent[],
+    at: Instant,
+    release: boolean,
+    /** False: nobody waits for the task, which may be large, so it is left out of the answer. */
+    isAwaited?: boolean,
+  ): Promise<Result<FinishedRun>>;
   /**
    * The run is dead. Frees the lane of a turn that has ended; with `retryAt`, puts the turn back at the head of its
    * lane. `unfinished`: the turn has not ended and the call names no `retryAt`, so no instance would ever find the turn

@@ -12,6 +12,8 @@ import { type FeedEvent, RecentEvents } from './recent-events.ts';
 export interface Feed {
   /** Events of a task that this instance has committed. `task` is the snapshot after the last of them. */
   publish(id: TaskId, events: readonly Event[], task?: StoredTask): void;
+  /** True while a call waits here for the task to settle. */
+  isAwaited(id: TaskId): boolean;
   /** Another instance has committed something about these tasks. */
   wake(ids: readonly TaskId[]): void;
   /** The task was deleted: its readers and its waiting calls end. */
@@ -223,6 +225,7 @@ export const createFeed = (store: TaskStore, pollMs: number): Feed => {
         void checkWaiters('all', id, entry);
       }
     },
+    isAwaited: (id) => (entries.get(id)?.waiters.length ?? 0) > 0,
     forget,
     close: () => {
       isClosed = true;

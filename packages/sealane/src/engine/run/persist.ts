@@ -1,5 +1,5 @@
 import type { JsonObject, NewEvent } from '#domain';
-import type { Finished, Result, RunToken, TaskStore } from '#store';
+import type { FinishedRun, Result, RunToken, TaskStore } from '#store';
 
 import type { Feed } from '../feed/feed.ts';
 import { insist } from '../insist.ts';
@@ -12,7 +12,7 @@ import type { EngineObserver } from '../observer.ts';
 export interface Persist {
   /** `undefined`: the events are written. Otherwise the run must stop. */
   append(token: RunToken, events: readonly NewEvent[]): Promise<'lost' | 'terminal' | undefined>;
-  finish(token: RunToken, events: readonly NewEvent[], release: boolean): Promise<Result<Finished>>;
+  finish(token: RunToken, events: readonly NewEvent[], release: boolean): Promise<Result<FinishedRun>>;
   release(token: RunToken, retryAt?: number, isDrain?: boolean): Promise<Result<null>>;
   remember(token: RunToken, ref: JsonObject): Promise<Result<null>>;
 }
@@ -44,7 +44,9 @@ export const createPersist = (options: {
     },
     finish: async (token, events, release) => {
       const startedAt = performance.now();
-      const result = await write('The end of a task', token, () => store.finish(token, events, now(), release));
+      const result = await write('The end of a task', token, () =>
+        store.finish(token, events, now(), release, feed.isAwaited(token.taskId)),
+      );
       if (result.ok) {
         observer.appended?.({ events: events.length, lagMs: performance.now() - startedAt });
         feed.publish(token.taskId, result.value.events, result.value.task);

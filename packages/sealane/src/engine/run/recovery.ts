@@ -61,15 +61,14 @@ export const recoverRun = async (
   }
   if (!run.ended) {
     const end = interruptedEnd(run, entry, isOverdue, deps.newId);
-    let result = await persist.finish(token, [fate === 'dead' ? end : { ...end, forced: true }], fate === 'dead');
+    const isDead = fate === 'dead';
+    let state = end.state;
+    let result = await persist.finish(token, [isDead ? end : { ...end, forced: true }], isDead);
     if (!result.ok && result.why === 'canceled') {
-      result = await persist.finish(
-        token,
-        [{ kind: 'turn-ended', state: 'canceled', reason: 'canceled' }],
-        fate === 'dead',
-      );
+      state = 'canceled';
+      result = await persist.finish(token, [{ kind: 'turn-ended', state, reason: 'canceled' }], isDead);
     }
-    if (result.ok) deps.ended(run, result.value.task.state, end.reason ?? '');
+    if (result.ok) deps.ended(run, state, end.reason ?? '');
     if (result.ok && fate === 'dead') return;
   }
   const mayRelease = fate === 'dead' || (await deps.hold(settings.quarantineMs));

@@ -1,6 +1,6 @@
 import type { TurnEnd } from '#agents';
 import type { Message, NewEvent, State } from '#domain';
-import type { Finished, Result } from '#store';
+import type { FinishedRun, Result } from '#store';
 
 import { copyJson, copyWords, textOfThrown } from './agent-words.ts';
 
@@ -78,7 +78,7 @@ export const thrownEnd = (error: unknown, say: Say): TurnEnd => ({
 });
 
 export interface WrittenEnd {
-  readonly result: Result<Finished>;
+  readonly result: Result<FinishedRun>;
   /** The end that was written, which may be another than the one that was wished for. */
   readonly event: EndEvent;
 }
@@ -92,7 +92,7 @@ export const BACK_TO_WORK: NewEvent = { kind: 'status-reported', state: 'working
  * log: then the task still asks. Words of an agent that the store cannot take do not keep its task from ending.
  */
 export const writeEnd = async (what: {
-  readonly write: (events: readonly NewEvent[]) => Promise<Result<Finished>>;
+  readonly write: (events: readonly NewEvent[]) => Promise<Result<FinishedRun>>;
   readonly pending: readonly NewEvent[];
   readonly event: EndEvent;
   readonly stoppedEnd: (reason: StopReason) => EndEvent;

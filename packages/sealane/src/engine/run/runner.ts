@@ -1,6 +1,6 @@
 import type { RunEvent, RunRef, TurnEnd } from '#agents';
 import { type Event, type Message, type NewEvent, SealaneError, type State } from '#domain';
-import type { Run, StoredTask } from '#store';
+import type { Run } from '#store';
 
 import type { AgentEntry } from '../agent-registry.ts';
 import { textOfThrown, unlessItThrows, weighEnd, weighMetadata } from './agent-words.ts';
@@ -292,8 +292,8 @@ class OneRun implements LiveRun {
     if (this.isAsking) pending = [...pending, BACK_TO_WORK];
     const { result, event } = await this.#finish(pending, wished, true);
     if (!result.ok && result.why === 'terminal') await persist.release(token);
-    this.#leave(result.ok ? result.value.task.state : 'lost', event.reason);
-    if (result.ok) this.#tellEnd(result.value.task, event.reason, event === wished ? end?.detail : undefined);
+    this.#leave(result.ok ? event.state : 'lost', event.reason);
+    if (result.ok) this.#tellEnd(event, event.reason, event === wished ? end?.detail : undefined);
   }
 
   #finish(pending: readonly NewEvent[], event: EndEvent, release: boolean): Promise<WrittenEnd> {
@@ -319,10 +319,10 @@ class OneRun implements LiveRun {
   async #forceEnd(): Promise<void> {
     const pending = await this.#output.close();
     if (this.#isDead || this.#loss.error) return;
-    const { result } = await this.#finish(pending, this.#stoppedEnd(this.#stopReason, true), false);
+    const { result, event } = await this.#finish(pending, this.#stoppedEnd(this.#stopReason, true), false);
     if (!result.ok && result.why === 'lost') return this.#isDead ? undefined : this.stop('lost');
     this.#hasEnded = true;
-    if (result.ok) this.#tellEnd(result.value.task, this.#stopReason ?? 'forced');
+    if (result.ok) this.#tellEnd(event, this.#stopReason ?? 'forced');
   }
 
   #beginQuarantine(): void {
@@ -344,7 +344,7 @@ class OneRun implements LiveRun {
     this.#deps.observer.problem?.(what, error, { taskId: token.taskId, agent });
   }
 
-  #tellEnd({ state }: StoredTask, reason: string | undefined, detail?: string): void {
+  #tellEnd({ state }: EndEvent, reason: string | undefined, detail?: string): void {
     const { agent, token } = this.run;
     const facts = { agent, taskId: token.taskId, state, ...(reason && { reason }), ...(detail && { detail }) };
     this.#deps.observer.taskEnded?.(facts);

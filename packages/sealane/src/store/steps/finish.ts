@@ -16,7 +16,8 @@ export function* finish(
   events: readonly NewEvent[],
   at: Instant,
   release: boolean,
-): Steps<Result<{ readonly seq: Seq; readonly task: StoredTask }>> {
+  isAwaited: boolean | null = true,
+): Steps<Result<{ readonly seq: Seq; readonly task?: StoredTask }>> {
   yield* first(LOCK_LANE, run.lane);
   const committed = yield* commitEvents({
     task: run.task,
@@ -30,7 +31,8 @@ export function* finish(
   if (!committed?.row) return yield* refusedRun(run);
   if (release) yield* releaseLane(run.lane);
   yield* wake(run.taskId);
-  return { ok: true, value: { seq: committed.head.seq, task: viewOfRow(committed.row) } };
+  const { seq } = committed.head;
+  return { ok: true, value: isAwaited === false ? { seq } : { seq, task: viewOfRow(committed.row) } };
 }
 
 const answersCancel = (events: readonly NewEvent[]): boolean =>

@@ -10,6 +10,7 @@ import {
   progress,
   question,
   refusal,
+  seqsOf,
   snapshotOf,
   turnEnded,
 } from './contract-events.ts';
@@ -99,8 +100,16 @@ export const describeRuns = ({ it, expect }: Suite): void => {
     );
     expect(kindsOf(events)).toEqual(['artifact-added', 'turn-ended']);
     expect(task).toMatchObject({ state: 'completed', updatedAt: new Date(at).toISOString(), seq: 5 });
-    expect(JSON.parse(task.artifacts)).toMatchObject([{ parts: [{ text: 'one two' }] }]);
+    expect(JSON.parse(task?.artifacts ?? '')).toMatchObject([{ parts: [{ text: 'one two' }] }]);
     expect(task).toEqual(await c.task(run.token.taskId));
+  });
+
+  it('finish leaves the task out of its answer where nobody waits for it', async (c) => {
+    const run = await c.start(await c.instance());
+    const finished = accepted(await c.tasks.finish(run.token, [turnEnded('completed')], c.later(), true, false));
+    expect(finished.task).toBe(undefined);
+    expect(seqsOf(finished.events)).toEqual([3]);
+    expect((await c.task(run.token.taskId)).state).toBe('completed');
   });
 
   it('the task that finish answers is the task that is found, whatever went before', async (c) => {
@@ -131,8 +140,9 @@ export const describeRuns = ({ it, expect }: Suite): void => {
       const run = await c.start(me, { metadata: { kept: true } });
       if (before.length > 0) await c.append(run, ...before);
       const { task } = accepted(await c.tasks.finish(run.token, last, c.later(), true));
-      expect(task).toEqual(await c.task(run.token.taskId));
-      expect(snapshotOf(task)).toEqual(foldedUpTo(await c.log(run.token.taskId), task.seq));
+      const found = await c.task(run.token.taskId);
+      expect(task).toEqual(found);
+      expect(snapshotOf(found)).toEqual(foldedUpTo(await c.log(run.token.taskId), found.seq));
     }
   });
 
